@@ -1,0 +1,68 @@
+# make run    set up, then search for a faster kernel on this machine
+# make test   set up, then check the code and run the tests
+#
+# The environment is .venv, made from $(PYTHON); constraints.txt pins what goes into it. pip reads its usual settings
+# (PIP_INDEX_URL, PIP_FIND_LINKS, ...), so a mirror or a CPU-only build of torch can be named there.
+
+PYTHON  ?= python3
+PROBLEM ?= bias_silu_clamp
+ARGS    ?=
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint pytest install python compiler clean
+.NOTPARALLEL:
+
+help:
+	@echo 'make run     search on PROBLEM ($(PROBLEM)); further flags in ARGS="--rounds 3"'
+	@echo 'make test    lint, then every test; ARGS="-k archive" goes to pytest'
+	@echo 'make lint    ruff, its formatter and mypy'
+	@echo 'make clean   remove the environment and what builds and tools left; archives of runs stay'
+	@echo 'PYTHON=...   the interpreter to make the environment from (Python 3.11 or later)'
+
+run: compiler $(STAMP)
+	$(BIN)/treesearch run $(PROBLEM) $(ARGS)
+
+test: lint pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy
+
+pytest: $(STAMP)
+	@command -v g++ >/dev/null || echo 'g++ was not found: tests that build kernels are skipped.'
+	$(BIN)/python -m pytest $(ARGS)
+
+install: $(STAMP)
+
+# The stamp comes last, so an install that fails or is interrupted is taken up again by the next call. hatchling goes
+# first, at its pinned version, to build treesearch without pip fetching another one for the purpose.
+$(STAMP): pyproject.toml constraints.txt
+	@$(MAKE) --no-print-directory python
+	@rm -f $@
+	@$(PIP) --version >/dev/null 2>&1 || { echo 'Creating $(VENV) ...'; $(PYTHON) -m venv --clear $(VENV); }
+	@echo 'Installing treesearch and what it needs into $(VENV); the first time takes a few minutes ...'
+	$(PIP) install --quiet --constraint constraints.txt hatchling
+	$(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+python:
+	@command -v $(PYTHON) >/dev/null || \
+	    { echo '$(PYTHON) was not found: install Python 3.11 or later, or name one: make PYTHON=/path/to/python3.' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "treesearch needs Python 3.11 or later and $(PYTHON) is older: name another one: make PYTHON=python3.12." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "$(PYTHON) cannot make environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)." >&2; exit 1; }
+
+compiler:
+	@command -v g++ >/dev/null || \
+	    { echo 'g++ was not found, and kernels are built with it: install it (Debian, Ubuntu: apt-get install g++).' >&2; exit 1; }
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+	find treesearch tests examples problems -name __pycache__ -prune -exec rm -rf {} +

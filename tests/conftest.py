@@ -1,0 +1,27 @@
+"""What every test relies on: nothing of the user's environment, and a reason where a GPU is missing."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def pytest_configure() -> None:
+    """Hide the user's keys and archive: no test may spend money or touch recorded work."""
+    for name in list(os.environ):
+        if name.endswith("_API_KEY") or name == "TREESEARCH_ARCHIVE":
+            del os.environ[name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if on_gpu and not _has_gpu():
+        for item in on_gpu:
+            item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
+
+
+def _has_gpu() -> bool:
+    import torch  # two seconds, which only a collection with GPU tests should pay
+
+    return torch.cuda.is_available()

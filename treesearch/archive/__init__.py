@@ -1,0 +1,22 @@
+"""The store: every problem, answer, kernel and evaluation, in SQLite or PostgreSQL.
+
+`Archive` and `FailedAsk` load on first use, so that importing this package does not import sqlalchemy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treesearch.archive.mapping import FailedAsk
+    from treesearch.archive.store import Archive
+
+__all__ = ["Archive", "FailedAsk"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from treesearch.archive import store
+
+    return getattr(store, name)

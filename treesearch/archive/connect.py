@@ -1,0 +1,179 @@
+"""From a path or URL to an engine whose connections behave alike.
+
+SQLite: WAL, enforced foreign keys, a busy timeout, and explicit transactions; those that write say so at once
+(`BEGIN IMMEDIATE`), since upgrading a read lock deadlocks. PostgreSQL: the same timeout for locks.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from treesearch.errors import ArchiveError
+
+CONNECT_SECONDS = 10
+"""How long a PostgreSQL server may take to answer."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an archive is: a file (then `path` is set and absolute) or a server."""
+
+    url: URL
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.path else self.url.render_as_string(hide_password=True)
+
+
+def locate(url: str | os.PathLike[str]) -> Place:
+    """The place that a plain path or a URL names. Raises ArchiveError for a URL that cannot be used."""
+    text = os.fspath(url)
+    if isinstance(url, str) and re.match(r"[A-Za-z][\w+.-]*://|(sqlite|postgres)[\w+]*:", text):
+        return _locate_url(text)
+    return _file(Path(text).expanduser())
+
+
+def _file(path: Path) -> Place:
+    absolute = path.absolute()
+    return Place(URL.create("sqlite", database=str(absolute)), absolute)
+
+
+def _locate_url(text: str) -> Place:
+    scheme = text.partition(":")[0]
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        # The text itself may hold a password.
+        raise ArchiveError(
+            f"the {scheme} URL of the archive is malformed; write a path, sqlite:///PATH or "
+            "postgresql://USER:PASSWORD@HOST/DATABASE, with special characters percent-encoded"
+        ) from error
+    if url.drivername in ("sqlite", "sqlite+pysqlite"):
+        return _locate_sqlite(url)
+    if url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        # Named, because which driver a bare `postgresql` means differs between versions of SQLAlchemy.
+        return Place(url.set(drivername="postgresql+psycopg"))
+    raise ArchiveError(
+        f"an archive cannot live in {scheme}; write a path, which means SQLite, "
+        "or a postgresql:// URL, which means PostgreSQL through psycopg"
+    )
+
+
+def _locate_sqlite(url: URL) -> Place:
+    if not url.database or url.database.startswith((":memory:", "file:")):
+        raise ArchiveError("an archive in SQLite needs a file of its own; write a path or sqlite:///PATH")
+    return _file(Path(url.database))
+
+
+def open_engine(place: Place, *, read_only: bool, busy_seconds: float) -> Engine:
+    """An engine for the place; creates the folder of a file that is to be written, but no table."""
+    if place.path is None:
+        return _open_server(place, read_only, busy_seconds)
+    if read_only:
+        return _open_recorded(place, place.path, busy_seconds)
+    return _open_working(place, place.path, busy_seconds)
+
+
+def writing(engine: Engine) -> Engine:
+    """The same connections, for transactions that write."""
+    return engine.execution_options(treesearch_writes=True)
+
+
+# ── SQLite ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _open_working(place: Place, path: Path, busy_seconds: float) -> Engine:
+    _refuse_folder(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArchiveError(
+            f"the folder {path.parent} cannot be created ({error.strerror}); name another archive with --archive"
+        ) from error
+
+    def connect() -> sqlite3.Connection:
+        connection = _connect(f"file:{quote(str(path))}?mode=rwc", busy_seconds)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        return connection
+
+    with closing(connect()) as first:
+        _enable_wal(first, busy_seconds)
+    # Threads wait for SQLite's lock, never for a place in the pool.
+    engine = create_engine(place.url, creator=connect, max_overflow=-1)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _open_recorded(place: Place, path: Path, busy_seconds: float) -> Engine:
+    _refuse_folder(path)
+    if not path.exists():
+        raise ArchiveError(f"there is no archive at {path}; start a run there, or name another with --archive")
+    wal = path.with_name(path.name + "-wal")
+
+    def connect() -> sqlite3.Connection:
+        # Immutable files are read without locks or side files. That is wrong while a writer's log lies beside the
+        # file: then its newest rows are in the log.
+        immutable = "" if wal.exists() and wal.stat().st_size else "&immutable=1"
+        return _connect(f"file:{quote(str(path))}?mode=ro{immutable}", busy_seconds)
+
+    engine = create_engine(place.url, creator=connect, poolclass=NullPool)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _refuse_folder(path: Path) -> None:
+    if path.is_dir():
+        raise ArchiveError(f"{path} is a folder; name a file in it, such as {path / 'archive.db'}")
+
+
+def _connect(uri: str, busy_seconds: float) -> sqlite3.Connection:
+    # Without an isolation level the driver begins no transactions of its own accord: `_begin` does.
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("treesearch_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _enable_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """Switch the file to WAL. SQLite does not always apply its busy timeout to this, so wait here."""
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+# ── PostgreSQL ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _open_server(place: Place, read_only: bool, busy_seconds: float) -> Engine:
+    options = f"-c lock_timeout={int(busy_seconds * 1000)}"
+    if read_only:
+        options += " -c default_transaction_read_only=on"
+    query = {"connect_timeout": str(CONNECT_SECONDS), **place.url.query}
+    query["options"] = " ".join(filter(None, (str(place.url.query.get("options", "")), options)))
+    try:
+        return create_engine(place.url.set(query=query), pool_pre_ping=True, max_overflow=-1)
+    except ImportError as error:
+        raise ArchiveError(
+            f"the archive {place} needs a driver that is not installed; "
+            "install treesearch[postgres], or name a file with --archive"
+        ) from error

@@ -1,0 +1,39 @@
+"""Inserts that may meet a row that is there already, in the dialects of SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from sqlalchemy import Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from treesearch.archive import schema as s
+
+
+def insert_new(session: Session, rows: Sequence[s.Base]) -> None:
+    """Insert those rows whose keys are not there yet."""
+    for row in rows:
+        session.execute(_insert_into(session, row).on_conflict_do_nothing())
+
+
+def replace(session: Session, row: s.Base) -> None:
+    """Insert a row, or overwrite the one with the same primary key."""
+    statement = _insert_into(session, row)
+    session.execute(statement.on_conflict_do_update(index_elements=list(_table(row).primary_key), set_=_values(row)))
+
+
+def _insert_into(session: Session, row: s.Base) -> sqlite.Insert | postgresql.Insert:
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    return insert(_table(row)).values(_values(row))
+
+
+def _table(row: s.Base) -> Table:
+    return cast(Table, row.__table__)
+
+
+def _values(row: s.Base) -> dict[str, object]:
+    """What the row's record says: all columns but a number that the database gives out."""
+    columns = (column.key for column in _table(row).columns if column is not _table(row).autoincrement_column)
+    return {key: getattr(row, key) for key in columns}

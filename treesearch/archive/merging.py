@@ -1,0 +1,50 @@
+"""Copying one run between archives."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from treesearch.archive import schema as s
+from treesearch.archive.inserting import insert_new
+from treesearch.errors import UsageError
+
+
+def copy_run(source: Session, target: Session, run_id: str) -> None:
+    """Copy a run and every row that belongs to it; rows that the target holds already stay as they are."""
+    run = source.get(s.RunRow, run_id)
+    if run is None:
+        raise UsageError(f"the archive to copy from has no run {run_id!r}; look at its list of runs")
+    _refuse_namesake(run, target)
+    for table, condition in _parts(run):
+        rows = source.scalars(select(table).where(condition)).all()
+        insert_new(target, rows)
+    copy = target.get_one(s.RunRow, run_id)
+    copy.state, copy.rounds = run.state, run.rounds
+
+
+def _refuse_namesake(run: s.RunRow, target: Session) -> None:
+    held = target.get(s.RunRow, run.id)
+    if held is not None and held.created != run.created:
+        raise UsageError(
+            f"the archive holds another run {run.id}, begun {held.created}, of the same problem, configuration and "
+            "device; both cannot be kept there, so search again as a new run"
+        )
+
+
+def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...]:
+    """The tables, each after those it refers to, with the condition for rows of this run."""
+    kernels = select(s.KernelRow.id).where(s.KernelRow.run == run.id)
+    judged_on = select(s.EvaluationRow.device).where(s.EvaluationRow.kernel.in_(kernels))
+    return (
+        (s.ProblemRow, s.ProblemRow.digest == run.problem),
+        (s.DeviceRow, (s.DeviceRow.id == run.device) | s.DeviceRow.id.in_(judged_on)),
+        (s.RunRow, s.RunRow.id == run.id),
+        (s.RoundRow, s.RoundRow.run == run.id),
+        (s.AnswerRow, s.AnswerRow.run == run.id),
+        (s.FailedAskRow, s.FailedAskRow.run == run.id),
+        (s.IdeaRow, s.IdeaRow.run == run.id),
+        (s.KernelRow, s.KernelRow.run == run.id),
+        (s.EdgeRow, s.EdgeRow.child.in_(kernels)),
+        (s.EvaluationRow, s.EvaluationRow.kernel.in_(kernels)),
+    )

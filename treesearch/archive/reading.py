@@ -1,0 +1,250 @@
+"""The reading half of an archive: rows in, frozen records out, one short transaction per call."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from treesearch.archive import mapping
+from treesearch.archive import schema as s
+from treesearch.archive.connect import locate, open_engine
+from treesearch.archive.mapping import FailedAsk
+from treesearch.archive.migrate import ensure_schema
+from treesearch.archive.trouble import translated
+from treesearch.errors import UsageError
+from treesearch.records import (
+    Answer,
+    Device,
+    Edge,
+    Entry,
+    Evaluation,
+    Kernel,
+    Problem,
+    Proposal,
+    Request,
+    Round,
+    Run,
+    Usage,
+)
+
+_CANDIDATES = 8
+"""How many ids an error message names."""
+
+
+def natural(ordinal: str) -> tuple[tuple[int, str], ...]:
+    """A sort key under which `10.0` follows `9.2` and `3.0r1` follows `3.0`."""
+    parts = re.findall(r"[0-9]+|[^0-9]+", ordinal)
+    return tuple((int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts)
+
+
+class Reader:
+    """Everything that only looks."""
+
+    def __init__(
+        self, url: str | os.PathLike[str] = ".treesearch/archive.db", *, read_only: bool = False, _busy: float = 30.0
+    ) -> None:
+        self._place = locate(url)
+        with translated(str(self._place)):
+            self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
+            try:
+                ensure_schema(self._engine, self._place, read_only=read_only)
+            except BaseException:  # whatever it was, a failed opening must not keep connections
+                self._engine.dispose()
+                raise
+
+    @property
+    def url(self) -> str:
+        """The archive's URL with any password hidden."""
+        return self._place.url.render_as_string(hide_password=True)
+
+    def close(self) -> None:
+        with translated(str(self._place)):
+            self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with translated(str(self._place)), Session(self._engine) as session, session.begin():
+            yield session
+
+    # ── problems, devices, runs ─────────────────────────────────────────────────────────────────
+
+    def problem(self, digest: str) -> Problem:
+        """The problem whose source has that digest. Raises UsageError if there is none."""
+        with self._reading() as session:
+            row = session.get(s.ProblemRow, digest)
+            if row is None:
+                raise UsageError(f"no problem {digest!r} in {self._place}; look at those of its runs")
+            return mapping.problem_of(row)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Every problem, by name."""
+        with self._reading() as session:
+            rows = session.scalars(select(s.ProblemRow).order_by(s.ProblemRow.name, s.ProblemRow.digest))
+            return tuple(map(mapping.problem_of, rows))
+
+    def device(self, id: str) -> Device:
+        """The device of that id. Raises UsageError if there is none."""
+        with self._reading() as session:
+            row = session.get(s.DeviceRow, id)
+            if row is None:
+                raise UsageError(f"no device {id!r} in {self._place}; look at those of its runs")
+            return mapping.device_of(row)
+
+    def run(self, id_or_prefix: str) -> Run:
+        """The run whose id starts so. Raises UsageError, naming candidates, unless there is exactly one."""
+        with self._reading() as session:
+            row = session.get_one(s.RunRow, _unique(session, s.RunRow.id, id_or_prefix, f"run in {self._place}"))
+            return run_record(session, row)
+
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, newest first."""
+        query = select(s.RunRow, s.ProblemRow.name).join(s.ProblemRow, s.RunRow.problem == s.ProblemRow.digest)
+        newest = query.order_by(s.RunRow.created.desc(), s.RunRow.sequence.desc())
+        with self._reading() as session:
+            return tuple(mapping.run_of(row, name) for row, name in session.execute(newest))
+
+    def latest_run(self) -> Run | None:
+        """The run created last."""
+        return next(iter(self.runs()), None)
+
+    def rounds(self, run_id: str) -> tuple[Round, ...]:
+        """The rounds that began, in order."""
+        query = select(s.RoundRow).where(s.RoundRow.run == run_id).order_by(s.RoundRow.number)
+        with self._reading() as session:
+            return tuple(map(mapping.round_of, session.scalars(query)))
+
+    # ── answers ─────────────────────────────────────────────────────────────────────────────────
+
+    def answer(self, request_id: str) -> Answer | None:
+        with self._reading() as session:
+            row = session.get(s.AnswerRow, request_id)
+            return None if row is None else mapping.answer_of(row)
+
+    def answers(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
+        """A run's answers by round, stage and ordinal, each with its request."""
+        query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
+        with self._reading() as session:
+            return _answers(session.scalars(query))
+
+    def answers_for(self, problem_digest: str) -> tuple[tuple[Request, Answer], ...]:
+        """Answers about a problem in all of its runs, the oldest run's first, otherwise as in `answers`."""
+        oldest = select(s.RunRow.id).order_by(s.RunRow.created, s.RunRow.sequence)
+        about = select(s.AnswerRow).where(s.AnswerRow.problem == problem_digest)
+        with self._reading() as session:
+            place = {run: number for number, run in enumerate(session.scalars(oldest))}
+            rows = sorted(session.scalars(about), key=lambda row: (place[row.run], *_within_run(row)))
+            return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in rows)
+
+    def failed_asks(self, run_id: str) -> tuple[FailedAsk, ...]:
+        """Attempts that brought no answer, in the order they failed."""
+        query = select(s.FailedAskRow).where(s.FailedAskRow.run == run_id)
+        with self._reading() as session:
+            rows = session.scalars(query.order_by(s.FailedAskRow.created, s.FailedAskRow.id))
+            return tuple(map(mapping.failed_ask_of, rows))
+
+    def spend(self, run_id: str) -> Usage:
+        """What a run's answers cost: sums over what is known; None where answers came but none of them says."""
+        query = select(
+            func.count().label("answers"),
+            func.sum(s.AnswerRow.input_tokens).label("asked"),
+            func.sum(s.AnswerRow.output_tokens).label("answered"),
+            func.sum(s.AnswerRow.cost_usd).label("cost"),
+        )
+        with self._reading() as session:
+            total = session.execute(query.where(s.AnswerRow.run == run_id)).one()
+        return Usage(total.asked, total.answered, total.cost) if total.answers else Usage(0, 0, 0.0)
+
+    # ── the lineage ─────────────────────────────────────────────────────────────────────────────
+
+    def proposals(self, run_id: str, round: int | None = None) -> tuple[Proposal, ...]:
+        """A run's proposals, of one round or of all, in order."""
+        query = select(s.IdeaRow).where(s.IdeaRow.run == run_id)
+        if round is not None:
+            query = query.where(s.IdeaRow.round == round)
+        with self._reading() as session:
+            return tuple(map(mapping.proposal_of, session.scalars(query.order_by(s.IdeaRow.round, s.IdeaRow.ordinal))))
+
+    def kernel(self, id_or_prefix: str) -> tuple[Run, Kernel]:
+        """The kernel whose id starts so, and its run. Raises UsageError, naming candidates, unless there is one."""
+        with self._reading() as session:
+            row = session.get_one(
+                s.KernelRow, _unique(session, s.KernelRow.id, id_or_prefix, f"kernel in {self._place}")
+            )
+            idea = session.get(s.IdeaRow, row.idea) if row.idea else None
+            return run_record(session, session.get_one(s.RunRow, row.run)), mapping.kernel_of(row, idea)
+
+    def evaluations(self, kernel_id: str) -> tuple[Evaluation, ...]:
+        """A kernel's evaluations on every device, oldest first."""
+        query = select(s.EvaluationRow).where(s.EvaluationRow.kernel == kernel_id)
+        with self._reading() as session:
+            rows = session.scalars(query.order_by(s.EvaluationRow.created, s.EvaluationRow.id))
+            return tuple(map(mapping.evaluation_of, rows))
+
+    def entries(self, run_id: str) -> tuple[Entry, ...]:
+        """A run's kernels by round and ordinal, each with its latest evaluation on the run's device."""
+        kernels = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
+        with self._reading() as session:
+            latest = _latest_evaluations(session, run_id)
+            rows = session.execute(kernels.where(s.KernelRow.run == run_id)).all()
+            entries = [Entry(mapping.kernel_of(kernel, idea), latest.get(kernel.id)) for kernel, idea in rows]
+        return tuple(sorted(entries, key=lambda entry: (entry.kernel.round, natural(entry.kernel.ordinal))))
+
+    def edges(self, run_id: str) -> tuple[Edge, ...]:
+        """Where a run's kernels came from; a parent may belong to another run."""
+        query = select(s.EdgeRow).join(s.KernelRow, s.EdgeRow.child == s.KernelRow.id)
+        order = (s.KernelRow.round, s.EdgeRow.child, s.EdgeRow.relation, s.EdgeRow.parent)
+        with self._reading() as session:
+            return tuple(map(mapping.edge_of, session.scalars(query.where(s.KernelRow.run == run_id).order_by(*order))))
+
+
+def run_record(session: Session, row: s.RunRow) -> Run:
+    return mapping.run_of(row, session.get_one(s.ProblemRow, row.problem).name)
+
+
+def _unique(session: Session, column: InstrumentedAttribute[str], prefix: str, what: str) -> str:
+    """The one id that is, or starts with, `prefix`."""
+    wanted = prefix.strip().lower()
+    starts = select(column).where(column.startswith(wanted, autoescape=True)).order_by(column)
+    found = session.scalars(starts.limit(_CANDIDATES + 1)).all()
+    if wanted in found or (wanted and len(found) == 1):
+        return found[0]  # an id sorts before those that it begins
+    if found and wanted:
+        raise UsageError(f"{prefix!r} is the beginning of more than one {what}: {_some(found)}; add a character")
+    known = session.scalars(select(column).order_by(column).limit(_CANDIDATES + 1)).all()
+    raise UsageError(f"no {what} has an id that starts with {prefix!r}; there is {_some(known) or 'none yet'}")
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_CANDIDATES]) + (", …" if len(ids) > _CANDIDATES else "")
+
+
+def _within_run(row: s.AnswerRow) -> tuple[object, ...]:
+    # The names of the stages sort as the stages follow one another.
+    return row.round, row.stage, natural(row.ordinal), row.id
+
+
+def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
+    return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in sorted(rows, key=_within_run))
+
+
+def _latest_evaluations(session: Session, run_id: str) -> dict[str, Evaluation]:
+    query = (
+        select(s.EvaluationRow)
+        .join(s.KernelRow, s.EvaluationRow.kernel == s.KernelRow.id)
+        .join(s.RunRow, s.KernelRow.run == s.RunRow.id)
+        .where(s.RunRow.id == run_id, s.EvaluationRow.device == s.RunRow.device)
+        .order_by(s.EvaluationRow.created, s.EvaluationRow.id)
+    )
+    return {row.kernel: mapping.evaluation_of(row) for row in session.scalars(query)}

@@ -1,0 +1,252 @@
+"""The tables. Column names are public: people query archives with plain SQL.
+
+Ids are the ones that the records compute. Real numbers that may be NaN are nullable, because SQLite stores NaN as
+NULL. Structured values that no query needs to look into are JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` with NUL characters and lone surrogates, which PostgreSQL or UTF-8 cannot hold, as U+FFFD."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", str(text))
+
+
+class CleanText(TypeDecorator[str]):
+    """Text that passes through `clean` on its way in."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else clean(value)
+
+
+Json = Annotated[list[Any], mapped_column(JSON(none_as_null=True))]
+Long = Annotated[int, mapped_column(BigInteger)]
+
+
+class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
+    type_annotation_map: ClassVar[dict[Any, Any]] = {str: CleanText, float: Double, int: Integer, bool: Boolean}
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_name)s",
+        }
+    )
+
+
+class ProblemRow(Base):
+    __tablename__ = "problems"
+
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    source: Mapped[str]
+    tolerance: Mapped[float]
+    precision: Mapped[str]
+    signature: Mapped[Json]
+
+
+class DeviceRow(Base):
+    __tablename__ = "devices"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    name: Mapped[str]
+    cores: Mapped[int]
+    memory_bytes: Mapped[Long]
+    features: Mapped[Json]
+    caches: Mapped[Json]
+
+
+class RunRow(Base):
+    """`identity` is the digest of the configuration without `rounds`; `sequence` counts runs alike, from 1."""
+
+    __tablename__ = "runs"
+    __table_args__ = (UniqueConstraint("problem", "identity", "device", "sequence"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    problem: Mapped[str] = mapped_column(ForeignKey("problems.digest"))
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"))
+    identity: Mapped[str]
+    sequence: Mapped[int]
+    state: Mapped[str]
+    created: Mapped[str]
+    models: Mapped[Json]
+    language: Mapped[str]
+    rounds: Mapped[int]
+    ideas: Mapped[int]
+    implementations: Mapped[int]
+    beam: Mapped[int]
+    repairs: Mapped[int]
+    policy: Mapped[str]
+    deadline_seconds: Mapped[float]
+    temperature: Mapped[float | None]
+    max_tokens: Mapped[int | None]
+    reasoning_effort: Mapped[str | None]
+
+
+class RoundRow(Base):
+    __tablename__ = "rounds"
+
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    parents: Mapped[Json]
+
+
+class AnswerRow(Base):
+    """A request and its answer; `id` is the request's."""
+
+    __tablename__ = "answers"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    round: Mapped[int]
+    stage: Mapped[str]
+    problem: Mapped[str] = mapped_column(ForeignKey("problems.digest"), index=True)
+    parent: Mapped[str]
+    ordinal: Mapped[str]
+    prompt: Mapped[str]
+    text: Mapped[str]
+    model: Mapped[str]
+    answered_by: Mapped[str]
+    help: Mapped[str]
+    temperature: Mapped[float | None]
+    max_tokens: Mapped[int | None]
+    reasoning_effort: Mapped[str | None]
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    cost_usd: Mapped[float | None]
+    seconds: Mapped[float | None]
+    created: Mapped[str]
+
+
+class FailedAskRow(Base):
+    """One attempt to ask that brought no answer. `request` is no foreign key: an answer may never come."""
+
+    __tablename__ = "failed_asks"
+    __table_args__ = (UniqueConstraint("request", "model", "created"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    request: Mapped[str]
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    model: Mapped[str]
+    error: Mapped[str]
+    created: Mapped[str]
+
+
+class IdeaRow(Base):
+    """A proposal. `parent` is no foreign key, or it would close a circle with `kernels.idea`."""
+
+    __tablename__ = "ideas"
+    __table_args__ = (UniqueConstraint("run", "round", "ordinal"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    round: Mapped[int]
+    ordinal: Mapped[int]
+    parent: Mapped[str]
+    answer: Mapped[str | None] = mapped_column(ForeignKey("answers.id"))
+    title: Mapped[str]
+    category: Mapped[str]
+    mechanism: Mapped[str]
+    expected_speedup: Mapped[float | None]
+    risk: Mapped[str]
+    dropped: Mapped[str]
+
+
+class KernelRow(Base):
+    """`digest` is that of `source`, and NULL with it."""
+
+    __tablename__ = "kernels"
+    __table_args__ = (UniqueConstraint("run", "round", "ordinal"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    round: Mapped[int]
+    ordinal: Mapped[str]
+    idea: Mapped[str | None] = mapped_column(ForeignKey("ideas.id"))
+    answer: Mapped[str | None] = mapped_column(ForeignKey("answers.id"))
+    language: Mapped[str]
+    source: Mapped[str | None]
+    digest: Mapped[str | None] = mapped_column(index=True)
+
+
+class EdgeRow(Base):
+    """`parent` is no foreign key: a kernel may be inspired by one that another archive holds."""
+
+    __tablename__ = "edges"
+    __table_args__ = (Index(None, "child"),)
+
+    parent: Mapped[str] = mapped_column(primary_key=True)
+    child: Mapped[str] = mapped_column(ForeignKey("kernels.id"), primary_key=True)
+    relation: Mapped[str] = mapped_column(primary_key=True)
+
+
+class EvaluationRow(Base):
+    """`protocol` is the id of the protocol whose fields follow it. Times are medians; samples are in milliseconds."""
+
+    __tablename__ = "evaluations"
+    __table_args__ = (UniqueConstraint("kernel", "device", "protocol"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    kernel: Mapped[str] = mapped_column(ForeignKey("kernels.id"))
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"))
+    protocol: Mapped[str]
+    tolerance: Mapped[float]
+    deadline_seconds: Mapped[float]
+    threads: Mapped[int]
+    nominal_calls: Mapped[int]
+    repeats: Mapped[int]
+    protocol_version: Mapped[int]
+    status: Mapped[str]
+    error: Mapped[str]
+    calls: Mapped[int | None]
+    worst_error: Mapped[float | None]
+    eager_error: Mapped[float | None]
+    oracle: Mapped[str | None]
+    precision: Mapped[str | None]
+    milliseconds: Mapped[float | None]
+    eager_milliseconds: Mapped[float | None]
+    compile_milliseconds: Mapped[float | None]
+    eager_speedup: Mapped[float | None]
+    eager_speedup_low: Mapped[float | None]
+    eager_speedup_high: Mapped[float | None]
+    compile_speedup: Mapped[float | None]
+    compile_speedup_low: Mapped[float | None]
+    compile_speedup_high: Mapped[float | None]
+    compile_error: Mapped[str]
+    samples: Mapped[Json | None]
+    eager_samples: Mapped[Json | None]
+    compile_samples: Mapped[Json | None]
+    build_command: Mapped[str | None]
+    build_seconds: Mapped[float | None]
+    build_cached: Mapped[bool | None]
+    build_log: Mapped[str | None]
+    software: Mapped[Json]
+    seed: Mapped[Long]
+    seconds: Mapped[float]
+    created: Mapped[str]

@@ -1,0 +1,143 @@
+"""The archive: `Reader` and everything that writes, one transaction per call.
+
+Writing is idempotent: saving what is there already changes nothing, and what was saved first stays. A row whose
+`created` is empty gets the time of writing. Text is stored with NUL characters and lone surrogates as U+FFFD, so read
+an answer back before deriving anything from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from treesearch.archive import mapping
+from treesearch.archive import schema as s
+from treesearch.archive.connect import writing
+from treesearch.archive.inserting import insert_new, replace
+from treesearch.archive.mapping import FailedAsk
+from treesearch.archive.merging import copy_run
+from treesearch.archive.reading import Reader, run_record
+from treesearch.archive.trouble import translated
+from treesearch.errors import UsageError
+from treesearch.records import (
+    Answer,
+    Config,
+    Device,
+    Edge,
+    Evaluation,
+    Kernel,
+    Problem,
+    Proposal,
+    Request,
+    Round,
+    Run,
+    RunState,
+)
+
+__all__ = ["Archive", "FailedAsk"]
+
+
+class Archive(Reader):
+    """Every problem, run, answer, kernel and evaluation, in a file or on a server.
+
+    `url` is a path (SQLite) or a URL (`sqlite:///PATH`, `postgresql://…`). Opening creates the folder and the tables,
+    or brings older tables up to date. With `read_only` nothing is created or changed, and a file is left exactly as it
+    is, with nothing beside it. Every method may be called from any thread; other processes may use the archive too.
+
+    Every method raises ArchiveError when the database is locked, full, damaged, read-only or out of reach.
+    """
+
+    @contextmanager
+    def _writing(self) -> Iterator[Session]:
+        with translated(str(self._place)), Session(writing(self._engine)) as session, session.begin():
+            yield session
+
+    def _insert(self, *rows: s.Base) -> None:
+        with self._writing() as session:
+            insert_new(session, rows)
+
+    # ── runs ────────────────────────────────────────────────────────────────────────────────────
+
+    def open_run(self, problem: Problem, config: Config, device: Device, *, new: bool = False) -> Run:
+        """The latest run of this problem, configuration and device, or a new one if there is none or `new` is set.
+
+        A run that goes on takes over `config.rounds`, and is RUNNING again if that is more than before.
+        """
+        with self._writing() as session:
+            # Replacing the problem's row also makes processes that open the same run wait for each other.
+            replace(session, mapping.problem_row(problem))
+            replace(session, mapping.device_row(device))
+            row = _latest_alike(session, problem, config, device)
+            if row is None or new:
+                row = mapping.run_row(problem.digest, config, device.id, row.sequence + 1 if row else 1)
+                session.add(row)
+            else:
+                _continue(row, config)
+            session.flush()
+            return run_record(session, row)
+
+    def set_state(self, run_id: str, state: RunState) -> None:
+        """Raises UsageError if there is no such run."""
+        with self._writing() as session:
+            row = session.get(s.RunRow, run_id)
+            if row is None:
+                raise UsageError(f"no run {run_id!r} in {self._place}; look at the list of runs")
+            row.state = state
+
+    def save_device(self, device: Device) -> None:
+        """Store a device that is not a run's target but has evaluated kernels."""
+        self._insert(mapping.device_row(device))
+
+    def save_round(self, round: Round) -> None:
+        self._insert(mapping.round_row(round))
+
+    # ── answers ─────────────────────────────────────────────────────────────────────────────────
+
+    def save_answer(self, request: Request, answer: Answer) -> None:
+        self._insert(mapping.answer_row(request, answer))
+
+    def save_failed_ask(self, request: Request, model: str, error: str) -> None:
+        """Store one attempt that brought no answer; every call is an attempt of its own."""
+        created = mapping.now()
+        self._insert(s.FailedAskRow(request=request.id, run=request.run, model=model, error=error, created=created))
+
+    # ── the lineage ─────────────────────────────────────────────────────────────────────────────
+
+    def save_proposals(self, proposals: Sequence[Proposal]) -> None:
+        """Store all or none. The answers they came from must be stored."""
+        self._insert(*map(mapping.idea_row, proposals))
+
+    def save_kernel(self, kernel: Kernel, edges: Sequence[Edge] = ()) -> None:
+        """Store a kernel and where it came from, all or nothing. Its answer and proposal must be stored."""
+        self._insert(mapping.kernel_row(kernel), *map(mapping.edge_row, edges))
+
+    def save_evaluation(self, kernel_id: str, evaluation: Evaluation) -> None:
+        """Store one evaluation per kernel, device and protocol. Kernel and device must be stored."""
+        self._insert(mapping.evaluation_row(kernel_id, evaluation))
+
+    # ── publishing ──────────────────────────────────────────────────────────────────────────────
+
+    def merge(self, source: Reader, run_id: str) -> None:
+        """Copy one run with all of its rows from another archive; again, to add what it has gained since.
+
+        Raises UsageError if the source has no such run, or if this archive holds another run of the same id (ids are
+        functions of problem, configuration, device and sequence, so two fresh archives can agree on one).
+        """
+        with source._reading() as theirs, self._writing() as ours:
+            copy_run(theirs, ours, run_id)
+
+
+def _latest_alike(session: Session, problem: Problem, config: Config, device: Device) -> s.RunRow | None:
+    alike = select(s.RunRow).where(
+        s.RunRow.problem == problem.digest, s.RunRow.identity == config.identity, s.RunRow.device == device.id
+    )
+    return session.scalars(alike.order_by(s.RunRow.sequence.desc()).limit(1)).first()
+
+
+def _continue(row: s.RunRow, config: Config) -> None:
+    if config.rounds > row.rounds:
+        row.state = RunState.RUNNING
+    row.rounds = config.rounds

@@ -1,0 +1,118 @@
+"""What several commands share: consoles, options, and finding ids in the working archive or the shipped record."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treesearch.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from treesearch.archive import Archive
+    from treesearch.lineage import Lineage
+    from treesearch.records import Entry, Run
+
+archive_option = click.option(
+    "--archive",
+    metavar="URL",
+    envvar="TREESEARCH_ARCHIVE",
+    help="Archive to use, a path or a URL [default: .treesearch/archive.db].",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def out() -> Console:
+    """Standard output; wide where it is a file or a pipe, so that nothing is cut."""
+    from rich.console import Console
+
+    return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=200)
+
+
+def err() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any, *, compact: bool = False) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None if compact else 2))
+
+
+def named_archive(url: str | None) -> str:
+    from treesearch.api import WORKING_ARCHIVE
+
+    return url or WORKING_ARCHIVE
+
+
+@contextmanager
+def archives(url: str | None) -> Iterator[list[Archive]]:
+    """The named archive alone, or else the working archive, if there is one, and the shipped record."""
+    from contextlib import ExitStack
+
+    from treesearch import resources
+    from treesearch.api import WORKING_ARCHIVE
+    from treesearch.archive import Archive
+
+    with ExitStack() as stack:
+        found = []
+        if url is not None:
+            found.append(stack.enter_context(Archive(url, read_only="://" not in url and not Path(url).exists())))
+        else:
+            if Path(WORKING_ARCHIVE).exists():
+                found.append(stack.enter_context(Archive(WORKING_ARCHIVE)))
+            found.append(stack.enter_context(Archive(resources.record(), read_only=True)))
+        yield found
+
+
+def find(stores: list[Archive], name: str | None) -> tuple[Archive, Run, str | None]:
+    """The archive and run behind an id or its beginning; the kernel's id too, where it is a kernel's.
+
+    Without a name, the latest run of the first archive that has any.
+    """
+    if name is None:
+        for store in stores:
+            if run := store.latest_run():
+                return store, run, None
+        raise UsageError("There is no run yet; start one with `treesearch run PROBLEM`.")
+    reasons = []
+    for store in stores:
+        for finder in (_run, _kernel):
+            try:
+                return (store, *finder(store, name))
+            except UsageError as reason:
+                reasons.append(reason)
+    ambiguous = [reason for reason in reasons if "more than one" in str(reason)]
+    if ambiguous:
+        raise ambiguous[0]
+    raise UsageError(f"No run or kernel has an id that starts with {name!r}; `treesearch show` lists the latest run's.")
+
+
+def _run(store: Archive, name: str) -> tuple[Run, str | None]:
+    return store.run(name), None
+
+
+def _kernel(store: Archive, name: str) -> tuple[Run, str | None]:
+    run, kernel = store.kernel(name)
+    return run, kernel.id
+
+
+def lineage_of(store: Archive, run: Run) -> Lineage:
+    from treesearch.lineage import Lineage
+
+    return Lineage(store.entries(run.id), store.edges(run.id))
+
+
+def path_to(lineage: Lineage, run: Run, kernel: str | None) -> tuple[Entry, ...]:
+    """Root to the kernel, or to the run's fastest."""
+    fastest = lineage.fastest()
+    if kernel is None and fastest is None:
+        raise UsageError(f"Run {run.id} has no verified kernel yet, so there is no winner to trace.")
+    return lineage.path(kernel or (fastest.kernel.id if fastest else ""))

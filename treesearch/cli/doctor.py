@@ -1,0 +1,106 @@
+"""`treesearch doctor`: what this machine offers, and how to get what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from treesearch.cli import common
+
+Finding = tuple[str, bool | None, str]
+"""What was looked at; whether it is there (None: absent, and not needed); the detail."""
+
+
+@click.command()
+@common.archive_option
+@common.json_option
+def doctor(archive: str | None, as_json: bool) -> None:
+    """Look at compilers, GPU, sandbox, keys and archives. Exits with 1 where something needed is missing."""
+    from treesearch.view import tables
+
+    findings = [*_compilers(), *_torch(), *_gpu(), *_sandbox(), *_keys(), *_archives(archive)]
+    if as_json:
+        common.print_json([{"what": what, "ok": state, "found": detail} for what, state, detail in findings])
+    else:
+        common.out().print(tables.checks(findings))
+    if any(state is False for _, state, _ in findings):
+        raise click.exceptions.Exit(1)
+
+
+def _compilers() -> Iterator[Finding]:
+    from treesearch import languages
+
+    for language in languages.LANGUAGES.values():
+        path = language.compiler()
+        yield f"compiler for {language.title}", path is not None, _version(path) if path else language.compiler_hint
+    nvcc = shutil.which("nvcc")
+    yield "nvcc (CUDA)", True if nvcc else None, _version(nvcc) if nvcc else "absent; CUDA kernels need it"
+
+
+def _torch() -> Iterator[Finding]:
+    from treesearch.evaluation.device import cores
+
+    yield "torch", True, f"{version('torch')}, {cores()} cores to run on"
+
+
+def _gpu() -> Iterator[Finding]:
+    smi = shutil.which("nvidia-smi")
+    if smi is None:
+        yield "GPU", None, "none; kernels run on the CPU"
+        return
+    query = [smi, "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    listed = subprocess.run(query, capture_output=True, text=True, check=False, timeout=30)
+    found = listed.stdout.strip()
+    yield "GPU", True if listed.returncode == 0 and found else None, found or "nvidia-smi finds no device"
+
+
+def _sandbox() -> Iterator[Finding]:
+    held = "own process group killed at the deadline, no API keys, file-size limit, no core dumps, no new privileges"
+    yield "sandbox", True, f"basic: {held}; the file system and network stay reachable"
+
+
+def _keys() -> Iterator[Finding]:
+    from treesearch.models import PROVIDERS
+
+    for provider in PROVIDERS:
+        names = " or ".join(provider.keys)
+        present = provider.has_key(os.environ)
+        detail = f"{names} is set; asks {provider.model}" if present else f"set {names} to use it"
+        yield f"key for {provider.name}", True if present else None, detail
+
+
+def _archives(archive: str | None) -> Iterator[Finding]:
+    from treesearch import resources
+
+    yield _archive("shipped record", str(resources.record()), read_only=True)
+    named = common.named_archive(archive)
+    if "://" not in named and not Path(named).exists():
+        yield "working archive", None, f"{named}, to be created by the first run"
+    else:
+        yield _archive("working archive", named, read_only=False)
+
+
+def _archive(what: str, place: str, *, read_only: bool) -> Finding:
+    from treesearch.archive import Archive
+    from treesearch.errors import ArchiveError
+
+    try:
+        with Archive(place, read_only=read_only) as store:
+            runs = store.runs()
+            return what, True, f"{store.url}, {len(runs)} run{'' if len(runs) == 1 else 's'}"
+    except ArchiveError as error:
+        return what, False, str(error)
+
+
+def _version(tool: str | None) -> str:
+    if tool is None:
+        return ""
+    asked = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False, timeout=30)
+    lines = [line for line in asked.stdout.splitlines() if line.strip()]
+    return f"{next((line for line in lines if 'release' in line), lines[0] if lines else '')} ({tool})"

@@ -1,0 +1,158 @@
+"""`treesearch run`: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from treesearch.cli import common
+
+if TYPE_CHECKING:
+    from treesearch.api import Result
+    from treesearch.archive import Archive
+
+EFFORTS = ("minimal", "low", "medium", "high")
+
+
+@click.command()
+@click.argument("problem")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="A litellm string, file/DIR, or replay/ARCHIVE; repeat to mix.",
+)
+@click.option("--rounds", type=click.IntRange(min=0), help="Rounds after the first kernels [default: 5].")
+@click.option("--ideas", type=click.IntRange(min=1), help="Ideas a round [default: 8].")
+@click.option("--implementations", type=click.IntRange(min=1), help="Implementations of each idea [default: 3].")
+@click.option("--beam", type=click.IntRange(min=1), help="Parents of a round, and first kernels [default: 4].")
+@click.option("--repairs", type=click.IntRange(min=0), help="Repairs of a kernel that fails [default: 1].")
+@click.option("--policy", default="diverse", show_default=True, help="How parents are picked: diverse or fastest.")
+@click.option("--language", default="auto", show_default=True, help="Kernel language: auto or cpp.")
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="Seconds a candidate may run.",
+)
+@click.option("--temperature", type=float, help="Sampling temperature [default: the provider's].")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Longest answer in tokens [default: the provider's].")
+@click.option("--effort", type=click.Choice(EFFORTS), help="Reasoning effort [default: the provider's].")
+@click.option("--api-base", metavar="URL", help="Address of the models' endpoint [default: the provider's].")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds one answer may take.",
+)
+@click.option("--wait", is_flag=True, help="With file/: wait for the answers instead of stopping with exit code 75.")
+@click.option("--new", is_flag=True, help="Start afresh instead of continuing the same search.")
+@common.archive_option
+@common.json_option
+def run(
+    problem: str,
+    models: tuple[str, ...],
+    rounds: int | None,
+    ideas: int | None,
+    implementations: int | None,
+    beam: int | None,
+    repairs: int | None,
+    policy: str,
+    language: str,
+    deadline: float,
+    temperature: float | None,
+    max_tokens: int | None,
+    effort: str | None,
+    api_base: str | None,
+    timeout: float,
+    wait: bool,
+    new: bool,
+    archive: str | None,
+    as_json: bool,
+) -> None:
+    """Search for a faster kernel of PROBLEM: a shipped problem's name, or the path of a KernelBench-format file.
+
+    The same command continues a search that was interrupted or that waits for answers. Counts left out are, in a
+    replay, those of the recorded search.
+    """
+    from treesearch import api
+    from treesearch.archive import Archive
+    from treesearch.models import ModelOptions
+    from treesearch.records import Sampling
+    from treesearch.view.progress import Progress
+
+    chosen = models or api.default_models()
+    if not models:
+        _say_which_model(chosen)
+    with Archive(common.named_archive(archive)) as store, Progress(common.err(), store.spend) as progress:
+        result = api.search(
+            problem,
+            models=chosen,
+            rounds=rounds,
+            ideas=ideas,
+            implementations=implementations,
+            beam=beam,
+            repairs=repairs,
+            policy=policy,
+            language=language,
+            deadline_seconds=deadline,
+            sampling=Sampling(temperature, max_tokens, effort),
+            options=ModelOptions(timeout_seconds=timeout, api_base=api_base, wait=wait),
+            archive=store,
+            new=new,
+            observe=progress,
+        )
+        progress.stop()
+        _report(result, store, archive, as_json)
+
+
+def _say_which_model(chosen: tuple[str, ...]) -> None:
+    from treesearch import api
+
+    if chosen == (api.SHIPPED,):
+        click.echo(
+            "No --model is named and no provider's key is set, so recorded answers are replayed. To search for real: "
+            "--model openai/gpt-5.6 with OPENAI_API_KEY set, or --model file/DIR; `treesearch doctor` lists the keys.",
+            err=True,
+        )
+    else:
+        click.echo(f"No --model is named; asking {chosen[0]}, whose key is set.", err=True)
+
+
+def _report(result: Result, store: Archive, archive: str | None, as_json: bool) -> None:
+    """The trajectory, the winner's file, and what to type next."""
+    from treesearch.view import data, tables
+
+    winner, lineage = result.winner, result.lineage
+    path = _save(result, store)
+    if as_json:
+        found = data.run(result.run, lineage, store.device(result.run.device))
+        common.print_json({**found, "path": str(path)})
+        return
+    console = common.out()
+    console.print()
+    console.print(tables.trajectory(lineage.path(winner.kernel.id)))
+    console.print()
+    console.print(tables.baselines(winner))
+    console.print(tables.accuracy(winner))
+    console.print(f"kernel: {path}")
+    option = f" --archive {archive}" if archive else ""
+    console.print(f"next:   treesearch show {winner.kernel.id}{option}", soft_wrap=True)
+
+
+def _save(result: Result, store: Archive) -> Path:
+    """Write the winner and its header beside the archive, ready to be compiled."""
+    from treesearch import languages
+
+    language = languages.named(result.run.config.language)
+    folder = Path(".treesearch") / "winners" / result.run.problem_name
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{result.winner.kernel.id}{language.suffix}"
+    path.write_text(result.winner.kernel.source or "")
+    (folder / "problem.h").write_text(language.header(store.problem(result.run.problem)))
+    return path

@@ -1,0 +1,33 @@
+"""`treesearch trajectory`: from the first kernel to the winner."""
+
+from __future__ import annotations
+
+import click
+
+from treesearch.cli import common
+
+
+@click.command()
+@click.argument("name", metavar="[RUN|KERNEL]", required=False)
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@common.archive_option
+@common.json_option
+def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: bool) -> None:
+    """Show how a run's winner, or a kernel, came about: round, time, % of the reference, idea, kernel."""
+    from treesearch.view import data, tables
+    from treesearch.view import markdown as documents
+
+    with common.archives(archive) as stores:
+        store, run, kernel = common.find(stores, name)
+        lineage = common.lineage_of(store, run)
+        path = common.path_to(lineage, run, kernel)
+        if as_json:
+            common.print_json(data.trajectory(path, lineage))
+        elif markdown:
+            click.echo(documents.trajectory(run, store.device(run.device), path), nl=False)
+        else:
+            console = common.out()
+            console.print(tables.trajectory(path))
+            console.print()
+            console.print(tables.baselines(path[-1]))
+            console.print(tables.accuracy(path[-1]))

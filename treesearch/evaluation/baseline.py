@@ -1,0 +1,96 @@
+"""The process that times the reference: eager and torch.compile, on the buffers that candidates see.
+
+Runs as a module of its own process (`python -m treesearch.evaluation.baseline`), because torch keeps its
+threads, allocator and compiler caches for the life of a process, and a candidate must not share them.
+The controller sets malloc up so that freed memory is reused, never returned: an output of 32 MiB or more
+would otherwise pay page faults on every call, which a kernel writing into preallocated buffers does not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from treesearch.evaluation.buffers import map_tensor
+from treesearch.problem.reference import Reference, Value, assign, buffers
+
+WARM_UP_CALLS = 3
+
+
+class Subject:
+    """The reference over one set of buffers, eager and compiled."""
+
+    def __init__(self, reference: Reference, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
+        self.scalars: list[bool | int | float] = call["scalars"]
+        self.inputs: list[Value | None] = []
+        mapped = iter(described)
+        state: dict[str, torch.Tensor] = {}
+        for argument in call["arguments"]:
+            if argument["role"] == "scalar":
+                self.inputs.append(None)
+                continue
+            tensor = map_tensor(next(mapped), tuple(argument["shape"]), getattr(torch, argument["dtype"]))
+            if argument["role"] == "input":
+                self.inputs.append(tensor)
+            elif argument["role"] in ("parameter", "buffer"):
+                state[argument["origin"]] = tensor
+        self.model = reference.model(0)
+        # A forward may change buffers, which are read-only here: it gets its own.
+        own = {name: state[name].clone() for name in buffers(self.model)}
+        assign(self.model, {**state, **own})
+        self.calls: dict[str, Callable[..., object]] = {"eager": self.model}
+
+    def time(self, which: str, scalars: list[bool | int | float]) -> int:
+        """Nanoseconds of one call."""
+        drawn = iter(scalars)
+        inputs = [next(drawn) if value is None else value for value in self.inputs]
+        call = self.calls[which]
+        started = time.perf_counter_ns()
+        call(*inputs)
+        return time.perf_counter_ns() - started
+
+    def warm_up(self, which: str) -> None:
+        for _ in range(WARM_UP_CALLS):
+            self.time(which, self.scalars)
+
+
+def compile_all(subjects: list[Subject]) -> str:
+    """Compile every subject's model; the error's text where torch cannot."""
+    try:
+        for subject in subjects:
+            subject.calls["compile"] = torch.compile(subject.model)
+            subject.warm_up("compile")
+    except Exception as error:  # whatever the compiler stack raises, the eager baseline stands
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+    return ""
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
+    call = json.loads(sys.stdin.readline())
+    torch.set_num_threads(call["threads"])
+    reference = Reference(call["name"], call["source"])
+    with torch.no_grad():
+        subjects = [Subject(reference, call, described) for described in call["sets"]]
+        for subject in subjects:
+            subject.warm_up("eager")
+        replies.write("{}\n")
+        for line in sys.stdin:
+            command = json.loads(line)
+            if command["which"] == "prepare compile":
+                reply: dict[str, Any] = {"error": compile_all(subjects)}
+            else:
+                reply = {"nanoseconds": subjects[command["set"]].time(command["which"], command["scalars"])}
+            replies.write(json.dumps(reply) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""From a source text to a shared object, once per content."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from treesearch.errors import MachineError, ToolchainError
+from treesearch.evaluation import cache, sandbox
+from treesearch.languages import Language
+from treesearch.records import Build, Problem, digest
+
+BUILD_SECONDS = 60.0
+NO_SPACE = os.strerror(errno.ENOSPC)
+LIMITS = sandbox.Limits(memory=8 << 30, file=256 << 20)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A build and its shared object, which is None where the build failed; `error` then says why."""
+
+    library: Path | None
+    record: Build
+    error: str = ""
+
+
+def compiler(language: Language) -> str:
+    """Path of the language's compiler, or a ToolchainError that says how to get it."""
+    found = language.compiler()
+    if found is None:
+        raise ToolchainError(f"There is no compiler for {language.title}: {language.compiler_hint}.")
+    return found
+
+
+def build(problem: Problem, language: Language, source: str) -> Built:
+    """Compile a kernel. Same source, header, command, compiler and CPU: the same artefact, built once.
+
+    Safe to call from several threads and processes at once.
+    """
+    tool = compiler(language)
+    header = language.header(problem)
+    command = language.command(tool, Path("kernel" + language.suffix), Path("kernel.so"))
+    stat = os.stat(tool)
+    key = digest(source, header, *command, stat.st_size, stat.st_mtime_ns, language.target())
+    home = cache.folder() / "builds" / key[:2] / key
+    printed = " ".join([Path(tool).name, *command[1:]])
+    if (home / "log.txt").exists():
+        return _cached(home, printed)
+    try:
+        with cache.building():
+            return _compile(problem, language, source, home, printed)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise MachineError(
+                f"The disk that holds {cache.folder()} is full; free some space and run again."
+            ) from error
+        raise MachineError(f"Cannot build in {cache.folder()}: {error}.") from error
+
+
+def _cached(home: Path, command: str) -> Built:
+    log = (home / "log.txt").read_text()
+    library = home / "kernel.so"
+    if library.exists():
+        return Built(library, Build(command, 0.0, True, log))
+    return Built(None, Build(command, 0.0, True, log), log or "the compiler failed without a word")
+
+
+def _compile(problem: Problem, language: Language, source: str, home: Path, printed: str) -> Built:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix="build-", dir=home.parent))
+    try:
+        started = time.monotonic()
+        (work / "problem.h").write_text(language.header(problem))
+        text = work / ("kernel" + language.suffix)
+        text.write_text(source, errors="replace")
+        command = language.command(compiler(language), text, work / "kernel.so")
+        finished = sandbox.run(command, seconds=BUILD_SECONDS, limits=LIMITS, cwd=work)
+        log = finished.output.replace(f"{work}/", "")
+        record = Build(printed, time.monotonic() - started, False, log)
+        if finished.timed_out:  # not cached: another time the machine may be less busy
+            return Built(None, record, f"the build took longer than {BUILD_SECONDS:.0f} s and was stopped")
+        if NO_SPACE in log:
+            raise OSError(errno.ENOSPC, NO_SPACE)
+        if finished.code != 0:
+            (work / "kernel.so").unlink(missing_ok=True)
+        (work / "log.txt").write_text(log)
+        _move(work, home)
+        return Built(home / "kernel.so", record) if finished.code == 0 else Built(None, record, log)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _move(work: Path, home: Path) -> None:
+    """Put a finished build in its place; where another process was faster, its equal build stays."""
+    try:
+        work.rename(home)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise

@@ -1,0 +1,217 @@
+"""Child processes: started under limits in a group of their own, without our keys, killed as a group.
+
+What this does and does not hold: a child cannot outlive its deadline or the controller, dump core, fill the
+disk through one file, gain privileges, or read API keys from its environment. It can still read the file
+system and open sockets as the user who runs treesearch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from treesearch.errors import MachineError
+
+CONFINE = Path(__file__).with_name("confine.py")
+MAX_REPLY_BYTES = 1 << 16
+MAX_OUTPUT_BYTES = 1 << 16
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
+"""Environment variables that children see; everything else, API keys above all, stays here."""
+
+
+class ChildDied(Exception):
+    """The child ended where an answer was due. `reason` says how it ended."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class DeadlinePassed(Exception):
+    """The child did not answer within its time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a child may use, in bytes; 0 leaves it unlimited."""
+
+    memory: int = 0
+    file: int = 0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ran to its end, or into its deadline."""
+
+    code: int
+    output: str
+    timed_out: bool
+    seconds: float
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**kept, "HOME": tempfile.gettempdir(), **(extra or {})}
+
+
+def confined(command: Sequence[str], limits: Limits) -> list[str]:
+    settings = {"memory": limits.memory, "file": limits.file, "parent": os.getpid()}
+    return [sys.executable, "-I", "-S", str(CONFINE), json.dumps(settings), *command]
+
+
+def run(command: Sequence[str], *, seconds: float, limits: Limits, cwd: Path) -> Finished:
+    """Run a command to its end and return its merged output; at the deadline its whole group is killed."""
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            confined(command, limits),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=cwd,
+            env=environment({"TMPDIR": str(cwd)}),
+            start_new_session=True,
+        )
+        try:
+            process.wait(timeout=seconds)
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            kill_group(process)
+        text = head_and_tail(output.fileno())
+    return Finished(process.returncode, text, timed_out, time.monotonic() - started)
+
+
+class Child:
+    """A child that answers JSON lines. Its standard output and error are kept apart from its replies."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        limits: Limits = Limits(),
+        descriptors: Sequence[int] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """`command` gets the number of the descriptor to reply on as its last argument."""
+        reader, writer = os.pipe()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the child)
+        try:
+            self.process = subprocess.Popen(
+                confined([*command, str(writer)], limits),
+                stdin=subprocess.PIPE,
+                stdout=self._output,
+                stderr=self._output,
+                cwd="/",
+                env=environment(variables),
+                pass_fds=[writer, *descriptors],
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MachineError(f"Cannot start a child process: {error}.") from error
+        finally:
+            os.close(writer)
+        self._reader = reader
+        self._received = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send one line and wait for the answer.
+
+        Raises ChildDied or DeadlinePassed; the child is gone in both cases. What the child sends is data from
+        an untrusted process: a line that is no JSON object counts as its death.
+        """
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise ChildDied(self._last_words()) from None
+        return self.receive(seconds)
+
+    def receive(self, seconds: float) -> dict[str, Any]:
+        line = self._line(time.monotonic() + seconds)
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            self.close()
+            raise ChildDied("it sent something that is not a reply")
+        return reply
+
+    def output(self) -> str:
+        """What the child printed, head and tail."""
+        return head_and_tail(self._output.fileno())
+
+    def close(self) -> None:
+        """Kill the child's whole group and release everything; harmless when repeated."""
+        kill_group(self.process)
+        if self._reader >= 0:
+            os.close(self._reader)
+            self._reader = -1
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
+    def _line(self, deadline: float) -> bytes:
+        while b"\n" not in self._received:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or not select.select([self._reader], [], [], remaining)[0]:
+                self.close()
+                raise DeadlinePassed
+            chunk = os.read(self._reader, 4096)
+            if not chunk or len(self._received) > MAX_REPLY_BYTES:
+                raise ChildDied(self._last_words())
+            self._received += chunk
+        line, _, self._received = self._received.partition(b"\n")
+        return line
+
+    def _last_words(self) -> str:
+        """How the child ended, with the last line that it printed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=1)
+        code = self.process.poll()
+        printed = self.output().strip().splitlines()
+        self.close()
+        said = f": {printed[-1][:300]}" if printed else ""
+        if code is None:
+            return f"it stopped answering{said}"
+        if code < 0:
+            return f"{signal.Signals(-code).name}{said}"
+        return f"it exited with code {code} before answering{said}"
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that leads its own group, with everything in the group, and reap it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def head_and_tail(descriptor: int) -> str:
+    """Text of an open file, with the middle left out where it is long."""
+    size = os.fstat(descriptor).st_size
+    half = MAX_OUTPUT_BYTES // 2
+    if size <= 2 * half:
+        return os.pread(descriptor, size, 0).decode(errors="replace")
+    head, tail = os.pread(descriptor, half, 0), os.pread(descriptor, half, size - half)
+    left_out = f"\n… {size - 2 * half} bytes left out …\n"
+    return head.decode(errors="replace") + left_out + tail.decode(errors="replace")

@@ -1,0 +1,176 @@
+"""One candidate on the deck: every distinct call checked once, every nominal call timed several times."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from treesearch.evaluation import clock, verify
+from treesearch.evaluation.baselines import Baselines, thread_variables
+from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.inputs import Call, Deck
+from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed, Limits
+from treesearch.records import Accuracy, Measurement, Problem, Protocol, Ratio, Role, Status, Timing
+
+WORKER = Path(__file__).with_name("worker.py")
+LIMITS = Limits(file=16 << 20)
+SETTLE_SECONDS = 0.002
+"""Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
+REPEAT_SHARE = 0.5
+"""Share of the deadline after which calls that were already seen are not repeated."""
+KERNEL = "kernel"
+
+
+class Failed(Exception):
+    """The verdict is known, and it is not good."""
+
+    def __init__(self, status: Status, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A candidate that was right on every checked call. `doubt` says why its time cannot be believed, if so."""
+
+    accuracy: Accuracy
+    measurement: Measurement
+    doubt: str
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One launch on one call of the deck, its outputs checked or not."""
+
+    call: Call
+    checked: bool
+
+
+class Trial:
+    """Runs one candidate in a worker of its own, timing the baselines in turn with it on the same contents."""
+
+    def __init__(
+        self, problem: Problem, protocol: Protocol, deck: Deck, sets: list[BufferSet], baselines: Baselines
+    ) -> None:
+        self.problem = problem
+        self.protocol = protocol
+        self.deck = deck
+        self.sets = sets
+        self.baselines = baselines
+        self.chance = random.SystemRandom()
+        self.left = protocol.deadline_seconds
+        self.samples: dict[str, list[float]] = {KERNEL: [], **{kind: [] for kind in baselines.kinds}}
+        self.outside: list[float] = []
+        """The controller's own readings (ms), one for each in samples[KERNEL]."""
+        self.checks: list[verify.Checked] = []
+
+    def run(self, library: Path) -> Outcome:
+        """Raises Failed where the candidate crashes, hangs or is wrong."""
+        started = time.monotonic()
+        with self._start(library) as child:
+            for visit in self._visits():
+                late = time.monotonic() - started > REPEAT_SHARE * self.protocol.deadline_seconds
+                if visit.checked or not late:
+                    self._visit(child, visit)
+        measurement = self._measurement()
+        return Outcome(
+            self._accuracy(), measurement, clock.disagreement(measurement.kernel, Timing(tuple(self.outside)))
+        )
+
+    def _visits(self) -> list[Visit]:
+        """All visits in one shuffled order; which repeat of a call is checked cannot be known beforehand."""
+        visits = []
+        for call in self.deck.calls:
+            repeats = self.protocol.repeats if call.nominal else 1
+            checked = self.chance.randrange(repeats)
+            visits += [Visit(call, index == checked) for index in range(repeats)]
+        self.chance.shuffle(visits)
+        return visits
+
+    def _start(self, library: Path) -> Child:
+        arguments = self.problem.signature.arguments
+        child = Child(
+            [sys.executable, "-I", "-S", str(WORKER)],
+            limits=LIMITS,
+            descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
+            variables=thread_variables(self.protocol.threads),
+        )
+        call = {
+            "library": str(library),
+            "arguments": [argument.dtype if argument.role is Role.SCALAR else "pointer" for argument in arguments],
+            "sets": [buffers.description() for buffers in self.sets],
+        }
+        self._ask(child, call)
+        return child
+
+    def _visit(self, child: Child, visit: Visit) -> None:
+        """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
+        index = self.chance.randrange(len(self.sets))
+        buffers = self.sets[index]
+        buffers.fill(visit.call.values)
+        subjects = list(self.samples) if visit.call.nominal else [KERNEL]
+        self.chance.shuffle(subjects)
+        snapshot: list[torch.Tensor] = []
+        for subject in subjects:
+            time.sleep(SETTLE_SECONDS)
+            if subject != KERNEL:
+                self.samples[subject].append(self.baselines.time(subject, index, visit.call))
+                continue
+            self._launch(child, index, visit.call)
+            if visit.checked:
+                snapshot = [output.clone() for output in buffers.outputs()]
+        if visit.checked:
+            self._check(visit.call, buffers, snapshot)
+
+    def _launch(self, child: Child, index: int, call: Call) -> None:
+        started = time.perf_counter()
+        reply = self._ask(child, {"set": index, "scalars": call.scalars})
+        outside = 1e3 * (time.perf_counter() - started)
+        code, nanoseconds = reply.get("code"), reply.get("nanoseconds")
+        if not isinstance(code, int) or not isinstance(nanoseconds, int) or nanoseconds <= 0:
+            raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
+        if code != 0:
+            raise Failed(Status.CRASHED, f"launch returned {code}; 0 means success")
+        if call.nominal:
+            self.samples[KERNEL].append(nanoseconds / 1e6)
+            self.outside.append(outside)
+
+    def _ask(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
+        """Ask the worker, on the candidate's own time."""
+        started = time.monotonic()
+        try:
+            return child.ask(message, self.left)
+        except DeadlinePassed:
+            seconds = self.protocol.deadline_seconds
+            raise Failed(Status.TIMED_OUT, f"the kernel used up its {seconds:g} s and was stopped") from None
+        except ChildDied as death:
+            raise Failed(Status.CRASHED, f"the worker died: {death.reason}") from None
+        finally:
+            self.left -= time.monotonic() - started
+
+    def _check(self, call: Call, buffers: BufferSet, outputs: list[torch.Tensor]) -> None:
+        if damaged := buffers.intact(call.values):
+            raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
+        checked = verify.check(self.problem, call, outputs)
+        if checked.failure:
+            raise Failed(Status.WRONG, checked.failure)
+        self.checks.append(checked)
+
+    def _accuracy(self) -> Accuracy:
+        worst = max(checked.worst_error for checked in self.checks)
+        eager = max(checked.eager_error for checked in self.checks)
+        return Accuracy(len(self.checks), worst, eager, self.deck.oracle, verify.precision(worst, eager))
+
+    def _measurement(self) -> Measurement:
+        timings = {subject: Timing(tuple(samples)) for subject, samples in self.samples.items()}
+        kernel, eager, compiled = timings[KERNEL], timings["eager"], timings.get("compile")
+        ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
+        error = self.baselines.compile_error
+        return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error)

@@ -1,0 +1,152 @@
+"""Whether outputs are right, row by row, against a float64 answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from treesearch.evaluation.inputs import Call
+from treesearch.records import Problem, Role
+
+EAGER_FACTOR = 4.0
+"""A kernel may err this many times as much as the reference itself does, where that exceeds the tolerance."""
+SHORTEST_ROW = 32
+"""Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
+ZERO = 1e-6
+"""A row this small beside the whole output counts as zero and is judged absolutely."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What one checked call showed. Errors are ‖error‖ ÷ ‖reference‖ of the worst row that is not zero."""
+
+    worst_error: float
+    eager_error: float
+    failure: str = ""
+
+
+def check(problem: Problem, call: Call, outputs: list[torch.Tensor]) -> Checked:
+    """Judge the outputs of one call.
+
+    Floating-point outputs: per row of the last dimension, ‖error‖ ≤ max(tolerance · ‖reference‖, 4 × the
+    reference's own ‖error‖), zero rows absolutely; nominal calls also elementwise, like torch.allclose with
+    the tolerance as both rtol and atol. Other outputs must be equal.
+    """
+    worst, eager_worst = 0.0, 0.0
+    names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
+    for name, out, expected, eager in zip(names, outputs, call.expected, call.eager, strict=True):
+        where = f"output {name} of a {call.stratum} call"
+        if not expected.is_floating_point():
+            if failure := _unequal(out, expected):
+                return Checked(worst, eager_worst, f"{where}: {failure}")
+            continue
+        checked = _check(out, expected, eager, problem.tolerance, call.nominal)
+        worst, eager_worst = max(worst, checked.worst_error), max(eager_worst, checked.eager_error)
+        if checked.failure:
+            return Checked(worst, eager_worst, f"{where}: {checked.failure}")
+    return Checked(worst, eager_worst)
+
+
+def precision(worst_error: float, eager_error: float) -> str:
+    """What precision an error amounts to."""
+    if worst_error <= max(1e-5, EAGER_FACTOR * eager_error):
+        return "float32-like"
+    return "float16-like" if worst_error <= 2e-3 else "lower"
+
+
+def rows(tensor: torch.Tensor) -> torch.Tensor:
+    """Two-dimensional view: rows of the last dimension, joined with earlier dimensions while too short."""
+    axis = tensor.dim()
+    length = 1
+    while axis > 0 and length < SHORTEST_ROW:
+        axis -= 1
+        length *= tensor.shape[axis]
+    return tensor.reshape(-1, length)
+
+
+def _check(out: torch.Tensor, expected: torch.Tensor, eager: torch.Tensor, tolerance: float, nominal: bool) -> Checked:
+    error, reference = rows(out.double() - expected), rows(expected)
+    norms = reference.norm(dim=1)
+    eager_norms = rows(eager.double() - expected).norm(dim=1)
+    error_norms = error.norm(dim=1)
+    zero = norms <= ZERO * _rms(expected) * math.sqrt(reference.shape[1])
+    allowed = torch.maximum(tolerance * norms, EAGER_FACTOR * eager_norms)
+    allowed[zero] = torch.maximum(allowed[zero], torch.full_like(allowed[zero], tolerance))
+    divisor = torch.where(zero, torch.inf, norms)
+    worst, eager_worst = float((error_norms / divisor).max()), float((eager_norms / divisor).max())
+    if not bool(torch.isfinite(error_norms).all()):
+        return Checked(float("inf"), eager_worst, _not_finite(out))
+    beyond = error_norms > allowed
+    if bool(beyond.any()):
+        row = int((error_norms / allowed.clamp_min(1e-300)).argmax())
+        return Checked(worst, eager_worst, _row_failure(out, expected, row, int(beyond.sum()), eager_norms, tolerance))
+    if nominal:
+        return Checked(worst, eager_worst, _elementwise(out, expected, eager, tolerance))
+    return Checked(worst, eager_worst)
+
+
+def _elementwise(out: torch.Tensor, expected: torch.Tensor, eager: torch.Tensor, tolerance: float) -> str:
+    error = (out.double() - expected).abs()
+    own = EAGER_FACTOR * (eager.double() - expected).abs().max()
+    beyond = error > torch.maximum(tolerance + tolerance * expected.abs(), own)
+    if not bool(beyond.any()):
+        return ""
+    flat = int((error * beyond).argmax())
+    return (
+        f"{int(beyond.sum())} of {out.numel()} elements beyond rtol = atol = {tolerance:g}; the worst at "
+        f"{_position(flat, out)}: got {float(out.flatten()[flat]):.7g}, expected {float(expected.flatten()[flat]):.7g}"
+    )
+
+
+def _row_failure(
+    out: torch.Tensor,
+    expected: torch.Tensor,
+    row: int,
+    count: int,
+    eager_norms: torch.Tensor,
+    tolerance: float,
+) -> str:
+    got, wanted = rows(out)[row].double(), rows(expected)[row]
+    column = int((got - wanted).abs().argmax())
+    flat = row * wanted.numel() + column
+    relative = float((got - wanted).norm() / wanted.norm().clamp_min(1e-300))
+    own = float(eager_norms[row] / wanted.norm().clamp_min(1e-300))
+    return (
+        f"{count} of {len(eager_norms)} rows beyond the tolerance of {tolerance:g}; in the worst, ‖error‖ ÷ "
+        f"‖reference‖ is {relative:.3g} (eager's own: {own:.2g}), its largest error at {_position(flat, out)}: "
+        f"got {float(got[column]):.7g}, expected {float(wanted[column]):.7g}"
+    )
+
+
+def _not_finite(out: torch.Tensor) -> str:
+    bad = ~torch.isfinite(out)
+    flat = int(bad.flatten().int().argmax())
+    count = int(bad.sum())
+    return (
+        f"{count} of {out.numel()} elements are not finite, the first at {_position(flat, out)} "
+        f"({float(out.flatten()[flat])}); outputs are NaN before the launch, so it may never have been written"
+    )
+
+
+def _unequal(out: torch.Tensor, expected: torch.Tensor) -> str:
+    if expected.dtype is torch.bool:
+        out, expected = out.view(torch.uint8), expected.view(torch.uint8)
+    different = out != expected
+    if not bool(different.any()):
+        return ""
+    flat = int(different.flatten().int().argmax())
+    return (
+        f"{int(different.sum())} of {out.numel()} elements differ, the first at {_position(flat, out)}: "
+        f"got {out.flatten()[flat].item()}, expected {expected.flatten()[flat].item()}"
+    )
+
+
+def _position(flat: int, tensor: torch.Tensor) -> str:
+    position = [int(index) for index in torch.unravel_index(torch.tensor(flat), tensor.shape)] if tensor.dim() else []
+    return "(" + ", ".join(map(str, position)) + ")"
+
+
+def _rms(tensor: torch.Tensor) -> float:
+    return float(tensor.norm()) / math.sqrt(tensor.numel())

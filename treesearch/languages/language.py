@@ -1,0 +1,101 @@
+"""What a kernel language has to say for itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from treesearch.records import Argument, Problem, Role
+
+
+@dataclass(frozen=True)
+class Language:
+    """A kernel language: how its header is written, how it is compiled, how its answers are fenced.
+
+    The contract is the same everywhere: `extern "C" int launch(inputs and scalars, parameters, buffers,
+    outputs, void* scratch, …)`, returning 0 for success.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    fences: tuple[str, ...]
+    """Tags of the fenced blocks that models put such code in."""
+    contract: str
+    """Template partial in prompts/ that states the contract."""
+    device_kind: str
+    """Kind of device its kernels run on: `cpu` or `cuda`."""
+    tensor_types: Mapping[str, str]
+    """torch dtype → C element type behind a pointer."""
+    scalar_types: Mapping[str, str]
+    """torch dtype → C type passed by value."""
+    preamble: str
+    """What problem.h includes and defines before the problem's own constants."""
+    trailing_parameters: tuple[str, ...]
+    """Parameters of `launch` after the scratch pointer."""
+    compiler: Callable[[], str | None]
+    """Path of the compiler, or None where it is absent."""
+    compiler_hint: str
+    """How to get the compiler."""
+    command: Callable[[str, Path, Path], list[str]]
+    """Command line that compiles a source file into a shared object: (compiler, source, output)."""
+    target: Callable[[], str]
+    """What the object code depends on besides source and command line, such as the CPU that `native` means."""
+
+    @property
+    def suffix(self) -> str:
+        return self.suffixes[0]
+
+    def header(self, problem: Problem) -> str:
+        """Text of `problem.h`: element counts and dimensions as constants, then the prototype of `launch`."""
+        lines = [f"// Generated from the reference of {problem.name}.", "#pragma once", self.preamble, ""]
+        for argument in problem.signature.arguments:
+            lines += self._constants(argument)
+        return "\n".join([*lines, "", self.prototype(problem), ""])
+
+    def prototype(self, problem: Problem) -> str:
+        parameters = [self._parameter(argument) for argument in problem.signature.arguments]
+        parameters += ["void* scratch", *self.trailing_parameters]
+        return 'extern "C" int launch(' + ", ".join(parameters) + ");"
+
+    def _constants(self, argument: Argument) -> list[str]:
+        if argument.role is Role.SCALAR:
+            return [f"// {argument.name}: {argument.dtype}, by value"]
+        dimensions = [f"{argument.name}_dim{axis} = {size}" for axis, size in enumerate(argument.shape)]
+        count = 1
+        for size in argument.shape:
+            count *= size
+        where = f", {argument.origin}" if argument.origin not in ("", argument.name) else ""
+        shape = "×".join(map(str, argument.shape)) or "one element"
+        return [
+            f"// {argument.name}: {argument.role} of {argument.dtype}, {shape}{where}",
+            f"constexpr int64_t {', '.join([f'{argument.name}_numel = {count}', *dimensions])};",
+        ]
+
+    def _parameter(self, argument: Argument) -> str:
+        if argument.role is Role.SCALAR:
+            return f"{self.scalar_types[argument.dtype]} {argument.name}"
+        constant = "" if argument.role is Role.OUTPUT else "const "
+        return f"{constant}{self.tensor_types[argument.dtype]}* {argument.name}"
+
+
+def identifier(name: str) -> str:
+    """A C identifier as close to `name` as C and C++ allow."""
+    cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
+    if not cleaned or cleaned[0].isdigit():
+        cleaned = f"_{cleaned}"
+    return f"{cleaned}_" if cleaned in RESERVED else cleaned
+
+
+RESERVED = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl concept const consteval "
+    "constexpr constinit continue decltype default delete do double dynamic_cast else enum explicit export extern "
+    "false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or "
+    "or_eq private protected public register reinterpret_cast requires return short signed sizeof static "
+    "static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq restrict launch scratch scratch_bytes stream main "
+    "errno stdin stdout stderr NULL INFINITY NAN assert y0 y1 yn j0 j1 jn gamma signgam linux unix".split()
+)
+"""Keywords, the contract's own names, and names that the C library takes at file scope."""

@@ -1,0 +1,184 @@
+"""The graph of a run's kernels and how each came from others: a read-only view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import networkx as nx
+
+from treesearch.records import Edge, Entry, Idea, Kernel, Relation
+
+DESCENT = (Relation.REFINES, Relation.REPAIRS)
+"""The relations that make a kernel another's child."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one idea: `best` is its best evaluated kernel, repairs included."""
+
+    idea: Idea
+    best: Entry
+    ratio: float | None
+    """Parent's time ÷ `best`'s time; None if `best` is not verified or the parent has no time."""
+    attempts: int
+    """How many of the idea's kernels have been evaluated."""
+
+    @property
+    def paid(self) -> bool:
+        """Verified and at least as fast as the parent, as far as times are known."""
+        return self.best.verified and (self.ratio is None or self.ratio >= 1)
+
+
+class Lineage:
+    """Kernels with their evaluations, and the edges between them.
+
+    A kernel descends from at most one other, its parent, which it `refines` or `repairs`; an
+    `inspired_by` edge is no descent. A kernel without a parent is a root.
+    Raises ValueError if an edge names an unknown kernel, if ids repeat, if a kernel has two parents,
+    or if edges form a cycle. Methods that take a kernel's id raise KeyError for one that is unknown.
+    """
+
+    def __init__(self, entries: Iterable[Entry], edges: Iterable[Edge] = ()) -> None:
+        self._entries: dict[str, Entry] = {}
+        for entry in sorted(entries, key=lambda entry: _place(entry.kernel)):
+            if entry.kernel.id in self._entries:
+                raise ValueError(f"kernel {entry.kernel.id} is listed twice")
+            self._entries[entry.kernel.id] = entry
+        self._graph: nx.DiGraph[str] = nx.DiGraph()
+        self._graph.add_nodes_from((id, {"entry": entry}) for id, entry in self._entries.items())
+        self._parents: dict[str, Edge] = {}
+        # Descent comes last: between the same two kernels it outranks an inspiration.
+        for edge in sorted(edges, key=lambda edge: edge.relation in DESCENT):
+            self._connect(edge)
+        if not nx.is_directed_acyclic_graph(self._graph):
+            raise ValueError("the edges form a cycle: " + " → ".join(node for node, _ in nx.find_cycle(self._graph)))
+
+    def _connect(self, edge: Edge) -> None:
+        for end in (edge.parent, edge.child):
+            if end not in self._entries:
+                raise ValueError(f"the edge {edge.parent} → {edge.child} names an unknown kernel, {end}")
+        self._graph.add_edge(edge.parent, edge.child, relation=edge.relation)
+        if edge.relation not in DESCENT:
+            return
+        first = self._parents.setdefault(edge.child, edge)
+        if first != edge:
+            raise ValueError(f"kernel {edge.child} descends twice, from {first.parent} and from {edge.parent}")
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All kernels by round, then ordinal."""
+        return tuple(self._entries.values())
+
+    @property
+    def graph(self) -> nx.DiGraph[str]:
+        """A copy: nodes are kernel ids with an `entry`, edges run from parent to child with a `relation`."""
+        return self._graph.copy()
+
+    def entry(self, id: str) -> Entry:
+        if id not in self._entries:
+            raise KeyError(f"no kernel {id} in this lineage of {len(self._entries)}")
+        return self._entries[id]
+
+    # ── by speed ────────────────────────────────────────────────────────────────────────────────
+
+    def verified(self) -> tuple[Entry, ...]:
+        """Verified kernels, fastest first; equal times by round, then ordinal."""
+        return tuple(sorted((entry for entry in self.entries if entry.verified), key=_milliseconds))
+
+    def fastest(self) -> Entry | None:
+        return next(iter(self.verified()), None)
+
+    # ── by descent ──────────────────────────────────────────────────────────────────────────────
+
+    def parent(self, id: str) -> Entry | None:
+        """The kernel that `id` refines or repairs; None for a root."""
+        self.entry(id)
+        edge = self._parents.get(id)
+        return self._entries[edge.parent] if edge else None
+
+    def children(self, id: str, relations: Sequence[Relation] = DESCENT) -> tuple[Entry, ...]:
+        """The kernels that came from `id` by one of `relations`, by round, then ordinal."""
+        self.entry(id)
+        edges = self._graph[id].items()
+        linked = [self._entries[child] for child, edge in edges if edge["relation"] in relations]
+        return tuple(sorted(linked, key=lambda entry: _place(entry.kernel)))
+
+    def siblings(self, id: str) -> tuple[Entry, ...]:
+        """The other children of `id`'s parent; of a root, the other roots."""
+        parent = self.parent(id)
+        family = self.children(parent.kernel.id) if parent else self._roots()
+        return tuple(entry for entry in family if entry.kernel.id != id)
+
+    def _roots(self) -> tuple[Entry, ...]:
+        return tuple(entry for id, entry in self._entries.items() if id not in self._parents)
+
+    def path(self, id: str) -> tuple[Entry, ...]:
+        """From the root down to `id`, both included."""
+        return tuple(reversed(tuple(self._ascend(id))))
+
+    def _ascend(self, id: str) -> Iterator[Entry]:
+        entry: Entry | None = self.entry(id)
+        while entry is not None:
+            yield entry
+            entry = self.parent(entry.kernel.id)
+
+    def root(self, id: str) -> Entry:
+        return self.path(id)[0]
+
+    def line(self, id: str) -> str:
+        """Id of the first step after round 0 on the way to `id`; of a round-0 kernel, its own.
+
+        Kernels with one line share everything that was decided in that step.
+        """
+        return next((entry.kernel.id for entry in self.path(id) if entry.kernel.round > 0), id)
+
+    # ── by idea ─────────────────────────────────────────────────────────────────────────────────
+
+    def outcomes(self, id: str) -> tuple[Outcome, ...]:
+        """What came of each idea about `id` with an evaluated kernel, in the order they were proposed.
+
+        A repair counts as another attempt at the idea of the kernel it repairs.
+        """
+        base = self.entry(id)
+        attempts: dict[str, list[Entry]] = {}
+        for entry in self._attempts(id):
+            if entry.kernel.proposal and entry.evaluation:
+                attempts.setdefault(entry.kernel.proposal.id, []).append(entry)
+        return tuple(_outcome(base, entries) for entries in attempts.values())
+
+    def _attempts(self, id: str) -> Iterator[Entry]:
+        """Kernels that refine `id`, each followed by its repairs."""
+        for child in self.children(id, (Relation.REFINES,)):
+            yield child
+            yield from self._repairs(child.kernel.id)
+
+    def _repairs(self, id: str) -> Iterator[Entry]:
+        for child in self.children(id, (Relation.REPAIRS,)):
+            yield child
+            yield from self._repairs(child.kernel.id)
+
+    def refuted(self, id: str) -> tuple[Entry, ...]:
+        """The best kernel of each idea about `id` that did not pay: none verified, or all slower than `id`."""
+        return tuple(outcome.best for outcome in self.outcomes(id) if not outcome.paid)
+
+
+def _outcome(base: Entry, attempts: list[Entry]) -> Outcome:
+    verified = [entry for entry in attempts if entry.verified]
+    best = min(verified, key=_milliseconds) if verified else attempts[-1]
+    ratio = None
+    if verified and base.milliseconds and best.milliseconds:
+        ratio = base.milliseconds / best.milliseconds
+    assert best.kernel.proposal is not None
+    return Outcome(best.kernel.proposal.idea, best, ratio, len(attempts))
+
+
+def _milliseconds(entry: Entry) -> float:
+    assert entry.milliseconds is not None, "a verified kernel is timed"
+    return entry.milliseconds
+
+
+def _place(kernel: Kernel) -> tuple[int, list[int], str]:
+    """Sorts `10.0` after `9.0`, and `3.0r1` after `3.0`."""
+    return kernel.round, [int(number) for number in re.findall(r"\d+", kernel.ordinal)], kernel.id

@@ -1,0 +1,32 @@
+"""The search: each round asks models for ideas, branches each into kernels, judges them, and picks new parents."""
+
+from __future__ import annotations
+
+from treesearch.errors import NoUsableAnswer
+from treesearch.lineage import Lineage
+from treesearch.records import RunState
+from treesearch.steps.attempt import attempt
+from treesearch.steps.choose import choose
+from treesearch.steps.task import Task
+from treesearch.steps.think import think
+
+
+def search(task: Task) -> Lineage:
+    """Rounds until the budget is spent; returns the whole lineage.
+
+    What a run does next is a function of the archive's rows alone: it can be killed anywhere and started
+    again, because every answer and every verdict is stored before it is used.
+
+    Raises Waiting while answers are due from outside, ModelUnavailable where a model cannot be asked, and
+    NoUsableAnswer where models answer but never with anything usable.
+    """
+    for number in range(task.run.config.rounds + 1):
+        parents = choose(task, number)
+        if parents is None:
+            break
+        proposals = think(task, number, parents)
+        attempt(task, number, proposals)
+    if not task.any_verified():
+        raise NoUsableAnswer(f"No kernel was verified: {task.tally()}. Try another model; `treesearch show` lists why.")
+    task.archive.set_state(task.run.id, RunState.DONE)
+    return task.lineage()

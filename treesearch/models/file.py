@@ -1,0 +1,119 @@
+"""`file/DIR`: prompts appear as files, and whoever reasons writes the answers beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+from treesearch.errors import MachineError, Waiting
+from treesearch.models.base import ModelOptions
+from treesearch.records import Answer, Request
+
+PREFIX = "file/"
+OUR_KEYS = ("model", "help")
+FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n((?:[a-z_]+:[^\n]*\n)+)---[ \t]*(?:\r?\n|\Z)")
+
+README = """\
+# Questions and answers
+
+A search asks its questions here. Each `ID.prompt.md` is one question, complete in itself. Write the answer to
+`ID.answer.md` in this folder, then run the command that wrote the question once more (or leave it running, if it
+was started with `--wait`).
+
+- An answer counts as soon as its file is not empty. Write it under another name and rename it when it is complete.
+- Answers may come in any order. Several people or programs may share the work.
+- Say who answered, and with what help, at the very top if you like:
+
+```
+---
+model: NAME
+help: g++, objdump
+---
+```
+"""
+
+
+class FileModel:
+    """A model that reads `DIR/ID.answer.md` after writing `DIR/ID.prompt.md`.
+
+    An answer is complete when its file holds more than white space, so a writer should write elsewhere and rename.
+    An optional front matter (`model:`, `help:`) fills `answered_by` and `help` and is taken off the text; one
+    with any other key is part of the answer.
+    """
+
+    def __init__(self, name: str, *, options: ModelOptions | None = None) -> None:
+        """`name` is `file/DIR`; `~` is the home directory."""
+        self.name = name
+        self.folder = Path(name.removeprefix(PREFIX)).expanduser()
+        self.options = options or ModelOptions()
+
+    def check(self) -> None:
+        """Raises MachineError where questions cannot be written."""
+        self._prepare()
+
+    def ask(self, request: Request) -> Answer:
+        """The answer. Without one, raises Waiting, or looks again every `poll_seconds` where `wait` is set."""
+        self._prepare()
+        _write(self.folder / f"{request.id}.prompt.md", request.prompt)
+        path = self.folder / f"{request.id}.answer.md"
+        while (answer := self._read(path)) is None:
+            if not self.options.wait:
+                raise Waiting(f"{path} is due; write it and run the same command again", pending=(str(path),))
+            time.sleep(self.options.poll_seconds)
+        return answer
+
+    def _prepare(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MachineError(_cannot("create", self.folder, error)) from error
+        readme = self.folder / "README.md"
+        if not readme.exists():
+            _write(readme, README)
+
+    def _read(self, path: Path) -> Answer | None:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise MachineError(_cannot("read", path, error)) from error
+        given, text = split_front_matter(content.decode("utf-8-sig", errors="replace"))
+        if not text.strip():
+            return None
+        return Answer(text=text, model=self.name, answered_by=given.get("model", ""), help=given.get("help", ""))
+
+
+def split_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """What an answer says of itself, and the answer; front matter that is not ours is left in the text."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text
+    pairs = [line.partition(":") for line in match[1].splitlines()]
+    given = {key: value.strip() for key, _, value in pairs}
+    if not set(given) <= set(OUR_KEYS):
+        return {}, text
+    return given, text[match.end() :]
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or nothing; one that already says the same is left alone."""
+    content = text.encode("utf-8", errors="replace")
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    try:
+        if path.exists() and path.read_bytes() == content:
+            return
+        try:
+            draft.write_bytes(content)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise MachineError(_cannot("write", path, error)) from error
+
+
+def _cannot(verb: str, path: Path, error: OSError) -> str:
+    return f"cannot {verb} {path}: {error.strerror or error}; make room or choose another folder for file/DIR"

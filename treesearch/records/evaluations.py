@@ -1,0 +1,190 @@
+"""What happened to a kernel on a device."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from enum import StrEnum
+
+from treesearch.records.digest import digest
+from treesearch.records.kernels import Kernel
+
+
+class Status(StrEnum):
+    """What became of a kernel."""
+
+    NO_CODE = "no_code"
+    BUILD_FAILED = "build_failed"
+    CRASHED = "crashed"
+    TIMED_OUT = "timed_out"
+    WRONG = "wrong"
+    SUSPECT = "suspect"
+    VERIFIED = "verified"
+
+    @property
+    def timed(self) -> bool:
+        return self in (Status.SUSPECT, Status.VERIFIED)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Samples of one thing's run time, in milliseconds, in the order taken."""
+
+    samples: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.samples or min(self.samples) <= 0:
+            raise ValueError("a timing needs at least one sample, all of them positive")
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """First and third quartile."""
+        if len(self.samples) == 1:
+            return self.samples[0], self.samples[0]
+        first, _, third = statistics.quantiles(self.samples, n=4, method="inclusive")
+        return first, third
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A speed-up (baseline time ÷ kernel time) with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A kernel's time beside both baselines', sampled in turn on the same inputs."""
+
+    kernel: Timing
+    eager: Timing
+    eager_speedup: Ratio
+    compile: Timing | None = None
+    compile_speedup: Ratio | None = None
+    compile_error: str = ""
+    """Why torch.compile has no timing."""
+
+    def __post_init__(self) -> None:
+        if (self.compile is None) != (self.compile_speedup is None):
+            raise ValueError("torch.compile has either both a timing and a speed-up or neither")
+
+    @property
+    def speedup(self) -> Ratio:
+        """Against the better of the two baselines."""
+        if self.compile is None or self.compile_speedup is None or self.compile.median >= self.eager.median:
+            return self.eager_speedup
+        return self.compile_speedup
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Largest error seen over all checked calls, as ‖error‖ ÷ ‖reference‖ of the worst row."""
+
+    calls: int
+    worst_error: float
+    eager_error: float
+    oracle: str
+    """`float64`, or `native` where a lower-precision operator ran in the reference answer."""
+    precision: str
+    """What the error amounts to: `float32-like`, `float16-like`, `lower`."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """What the compiler said. `log` keeps head and tail of its output."""
+
+    command: str
+    seconds: float
+    cached: bool
+    log: str
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How kernels are judged. Two evaluations compare only under the same protocol."""
+
+    tolerance: float
+    deadline_seconds: float = 20.0
+    threads: int = 1
+    nominal_calls: int = 8
+    repeats: int = 5
+    version: int = 1
+
+    @property
+    def id(self) -> str:
+        fields = (self.tolerance, self.deadline_seconds, self.threads, self.nominal_calls, self.repeats)
+        return digest(self.version, *fields)[:12]
+
+
+@dataclass(frozen=True)
+class Device:
+    """The hardware a kernel ran on."""
+
+    kind: str
+    """`cpu` or `cuda`."""
+    name: str
+    cores: int
+    memory_bytes: int
+    features: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    """Such as `L2 1 MiB`, smallest first."""
+
+    @property
+    def id(self) -> str:
+        return digest(self.kind, self.name, self.cores, *self.features)[:12]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What happened to a kernel on one device under one protocol. Timings exist only if it was timed."""
+
+    status: Status
+    device: str
+    """Id of the device."""
+    protocol: Protocol
+    error: str = ""
+    accuracy: Accuracy | None = None
+    measurement: Measurement | None = None
+    build: Build | None = None
+    software: tuple[str, ...] = ()
+    """Versions that matter: `torch 2.13.0`, `g++ 12.2.0`, …"""
+    seed: int = 0
+    """Seed of the deck of inputs it was judged with."""
+    seconds: float = 0.0
+    """Wall time from source to verdict."""
+    created: str = ""
+    """ISO 8601, UTC; empty until stored."""
+
+    def __post_init__(self) -> None:
+        if self.status.timed != (self.measurement is not None):
+            raise ValueError(f"a kernel that is {self.status} has {'a' if self.status.timed else 'no'} measurement")
+        if self.status is Status.VERIFIED and (self.accuracy is None or self.error):
+            raise ValueError("a verified kernel has an accuracy and no error")
+        if self.status is not Status.VERIFIED and not self.error:
+            raise ValueError(f"a kernel that is {self.status} needs an error that says why")
+
+    @property
+    def milliseconds(self) -> float | None:
+        return self.measurement.kernel.median if self.measurement else None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel of a lineage with its evaluation, which is None while it is due."""
+
+    kernel: Kernel
+    evaluation: Evaluation | None = None
+
+    @property
+    def verified(self) -> bool:
+        return self.evaluation is not None and self.evaluation.status is Status.VERIFIED
+
+    @property
+    def milliseconds(self) -> float | None:
+        return self.evaluation.milliseconds if self.evaluation else None

@@ -1,0 +1,160 @@
+"""Turn proposals into kernels and kernels into verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import dataclass, replace
+
+from treesearch import answers, prompts
+from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
+from treesearch.evaluation.build import Built
+from treesearch.events import Judged, Moved, Step
+from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status, digest
+from treesearch.steps.task import Task, asking, raise_gravest
+
+REPAIRABLE = (Status.NO_CODE, Status.BUILD_FAILED, Status.CRASHED, Status.TIMED_OUT, Status.WRONG)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a round where one kernel belongs: one variant of an idea, or its n-th repair."""
+
+    base: str
+    """`proposal.variant`; with the repair's number it makes the kernel's ordinal."""
+    variant: int
+    variants: int
+    parent: Entry | None = None
+    proposal: Proposal | None = None
+    failed: Entry | None = None
+    """The kernel to repair, in a repair's slot."""
+    repair: int = 0
+
+    @property
+    def ordinal(self) -> str:
+        return f"{self.base}r{self.repair}" if self.repair else self.base
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A slot's kernel on its way to a verdict; without a build where it has no source, or a verdict already."""
+
+    slot: Slot
+    entry: Entry
+    built: Built | None = None
+
+
+def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
+    """Fill the round's slots: answers and builds in parallel, verdicts one after another as they come."""
+    known = {entry.kernel.id: entry for entry in task.archive.entries(task.run.id)}
+    failures: list[BaseException] = []
+    with asking() as pool:
+        due = {pool.submit(_prepare, task, number, slot, known) for slot in _slots(task, number, proposals)}
+        while due:
+            done, due = wait(due, return_when=FIRST_COMPLETED)
+            for future in done:
+                error = future.exception()
+                if isinstance(error, Waiting | AnswersExhausted | ModelUnavailable):
+                    failures.append(error)
+                    continue
+                candidate = future.result()
+                entry = _judge(task, candidate)
+                if repair := _repair(task, candidate.slot, entry):
+                    due.add(pool.submit(_prepare, task, number, repair, known))
+    raise_gravest(failures)
+    _stop_if_useless(task, number)
+
+
+def _slots(task: Task, number: int, proposals: Sequence[Proposal]) -> list[Slot]:
+    """One slot for each implementation of each kept proposal; without proposals, a beam of first kernels."""
+    if not proposals:
+        return [Slot(f"0.{variant}", variant, task.run.config.beam) for variant in range(task.run.config.beam)]
+    lineage, count = task.lineage(), task.run.config.implementations
+    return [
+        Slot(f"{proposal.ordinal}.{variant}", variant, count, lineage.entry(proposal.parent), proposal)
+        for proposal in proposals
+        if not proposal.dropped
+        for variant in range(count)
+    ]
+
+
+def _prepare(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) -> Candidate:
+    """A slot's kernel, asked for and built; whatever the archive already holds is taken from there."""
+    kernel = Kernel(task.run.id, number, slot.ordinal, task.language.name, None, "", slot.proposal)
+    entry = known.get(kernel.id) or Entry(_implement(task, kernel, slot))
+    if entry.evaluation or entry.kernel.source is None:
+        return Candidate(slot, entry)
+    task.observe(Moved(number, slot.ordinal, Step.BUILDING))
+    built = task.evaluator.build(entry.kernel.source)
+    task.observe(Moved(number, slot.ordinal, Step.QUEUED))
+    return Candidate(slot, entry, built)
+
+
+def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
+    """Ask for a slot's code, and store the kernel with where it came from."""
+    request = _request(task, kernel.round, slot)
+    place = kernel.round + (slot.proposal.ordinal if slot.proposal else 0) + slot.variant
+    task.observe(Moved(kernel.round, slot.ordinal, Step.ASKED))
+    try:
+        answer = task.ask(task.models[place % len(task.models)], request)
+    except (Waiting, AnswersExhausted) as missing:
+        step = Step.DUE if isinstance(missing, Waiting) else Step.MISSED
+        task.observe(Moved(kernel.round, slot.ordinal, step))
+        raise
+    kernel = replace(kernel, source=answers.code(answer.text, task.language.fences), answer=request.id)
+    task.archive.save_kernel(kernel, _edges(kernel, slot))
+    return kernel
+
+
+def _request(task: Task, number: int, slot: Slot) -> Request:
+    """The request for a slot's code. Its ordinal names the idea by content, not by place: recordings match on it."""
+    idea = slot.proposal.idea if slot.proposal else None
+    name = digest(idea.title, idea.mechanism)[:8] if idea else f"seed{number}"
+    common = (task.problem, task.language, task.device)
+    if slot.failed is not None:
+        prompt = prompts.repair(*common, slot.failed, idea)
+        ordinal = f"{name}.{slot.variant}r{slot.repair}"
+        return task.request(number, Stage.REPAIR, slot.failed.kernel.digest, ordinal, prompt)
+    prompt = prompts.kernel(*common, parent=slot.parent, idea=idea, variant=slot.variant, variants=slot.variants)
+    parent = slot.parent.kernel.digest if slot.parent else ""
+    return task.request(number, Stage.KERNEL, parent, f"{name}.{slot.variant}", prompt)
+
+
+def _edges(kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
+    if slot.failed is not None:
+        return (Edge(slot.failed.kernel.id, kernel.id, Relation.REPAIRS),)
+    if slot.parent is not None:
+        return (Edge(slot.parent.kernel.id, kernel.id, Relation.REFINES),)
+    return ()
+
+
+def _judge(task: Task, candidate: Candidate) -> Entry:
+    """The candidate with its verdict, which is stored before anything follows from it."""
+    entry = candidate.entry
+    fresh = entry.evaluation is None
+    if fresh:
+        task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.JUDGING))
+        built = candidate.built
+        evaluation = task.evaluator.judge(built) if built else task.evaluator.no_code()
+        task.archive.save_evaluation(entry.kernel.id, evaluation)
+        entry = Entry(entry.kernel, evaluation)
+    task.observe(Judged(entry, fresh))
+    return entry
+
+
+def _repair(task: Task, slot: Slot, entry: Entry) -> Slot | None:
+    """The slot that follows a failure, while the configuration allows another repair."""
+    assert entry.evaluation is not None
+    if entry.evaluation.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
+        return None
+    return replace(slot, failed=entry, repair=slot.repair + 1)
+
+
+def _stop_if_useless(task: Task, number: int) -> None:
+    """A model that never writes code would only go on costing money."""
+    statuses = [entry.evaluation.status for entry in task.archive.entries(task.run.id) if entry.evaluation]
+    if statuses and set(statuses) == {Status.NO_CODE}:
+        raise NoUsableAnswer(
+            f"Not one of {len(statuses)} answers up to round {number} held a code block with a launch function; "
+            "try another model, or read the answers with `treesearch show`."
+        )

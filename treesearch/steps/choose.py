@@ -1,0 +1,43 @@
+"""Pick a round's parents: once, and then keep them."""
+
+from __future__ import annotations
+
+from treesearch.events import RoundBegan
+from treesearch.lineage import Lineage
+from treesearch.records import Entry, Round, Stage
+from treesearch.steps.task import Task
+
+
+def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
+    """The parents of a round, none of them where it starts from the problem itself.
+
+    Returns None where the search is over: kernels are verified, but the models have nothing more to say
+    about any of them (a recorded archive that is exhausted).
+    """
+    lineage = task.lineage()
+    stored = {earlier.number: earlier for earlier in task.archive.rounds(task.run.id)}.get(number)
+    if stored is None:
+        picked = _pick(task, number, lineage) if number else ()
+        if number and not picked and lineage.fastest():
+            return None
+        stored = Round(task.run.id, number, picked)
+        task.archive.save_round(stored)
+    parents = tuple(lineage.entry(kernel) for kernel in stored.parents)
+    task.observe(RoundBegan(number, task.run.config.rounds, parents))
+    return parents
+
+
+def _pick(task: Task, number: int, lineage: Lineage) -> tuple[str, ...]:
+    """The policy's choice; where a recorded archive has no ideas about some of it, the fastest others instead."""
+    beam = task.run.config.beam
+    chosen = task.policy(lineage, beam)
+    able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
+    kept = [kernel for kernel in chosen if kernel in able]
+    if len(kept) == len(chosen):
+        return tuple(chosen)
+    return tuple([*kept, *(kernel for kernel in able if kernel not in kept)][:beam])
+
+
+def _has_ideas(task: Task, number: int, entry: Entry) -> bool:
+    parent = entry.kernel.digest
+    return task.can_answer(Stage.IDEAS, parent, task.next_ask(parent, number))

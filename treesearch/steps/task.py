@@ -1,0 +1,102 @@
+"""What every step of a run works with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from treesearch.archive import Archive
+from treesearch.errors import AnswersExhausted, Waiting
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.events import Observer, silent
+from treesearch.languages import Language
+from treesearch.lineage import Lineage
+from treesearch.models import Model
+from treesearch.policies import Policy
+from treesearch.records import Answer, Device, Problem, Request, Run, Stage
+
+ASKERS = 16
+"""Requests to models in flight at once."""
+
+
+def always(stage: Stage, parent: str, ordinal: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run with everything it needs: the problem, the models, the evaluator, the archive."""
+
+    run: Run
+    problem: Problem
+    language: Language
+    device: Device
+    models: Sequence[Model]
+    policy: Policy
+    archive: Archive
+    evaluator: Evaluator
+    can_answer: Callable[[Stage, str, str], bool] = always
+    """Whether the models have an answer about a parent (a digest): recorded archives end somewhere."""
+    observe: Observer = silent
+
+    def lineage(self) -> Lineage:
+        return Lineage(self.archive.entries(self.run.id), self.archive.edges(self.run.id))
+
+    def request(self, number: int, stage: Stage, parent: str, ordinal: str, prompt: str) -> Request:
+        return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt)
+
+    def ask(self, model: Model, request: Request) -> Answer:
+        """The stored answer to a request, asked for first where there is none yet.
+
+        Read back from the store, so that the first time and every later one see the same text.
+        """
+        if self.archive.answer(request.id) is None:
+            self.archive.save_answer(request, model.ask(request))
+        stored = self.archive.answer(request.id)
+        assert stored is not None, "it was just stored"
+        return stored
+
+    def next_ask(self, parent: str, number: int) -> str:
+        """How often rounds before `number` asked for ideas about this source: the ordinal of the next request."""
+        rounds = {
+            request.round
+            for request, _ in self.archive.answers(self.run.id)
+            if request.stage is Stage.IDEAS and request.parent == parent and request.round < number
+        }
+        return str(len(rounds))
+
+    def any_verified(self) -> bool:
+        return any(entry.verified for entry in self.archive.entries(self.run.id))
+
+    def tally(self) -> str:
+        """How many kernels ended how."""
+        statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
+        return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
+
+
+@contextmanager
+def asking() -> Iterator[ThreadPoolExecutor]:
+    """Threads for asking and building; an exception does not wait for what they still do."""
+    pool = ThreadPoolExecutor(ASKERS, thread_name_prefix="treesearch")
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def raise_gravest(failures: Sequence[BaseException]) -> None:
+    """Raise what stops the run: a failure first, else one Waiting for all that is due from outside.
+
+    An answer that a recorded archive lacks stops nothing.
+    """
+    for failure in failures:
+        if not isinstance(failure, Waiting | AnswersExhausted):
+            raise failure
+    pending = [line for failure in failures if isinstance(failure, Waiting) for line in failure.pending]
+    if pending:
+        raise Waiting(f"{len(pending)} answer{'s are' if len(pending) > 1 else ' is'} due.", pending)

@@ -1,0 +1,1 @@
+"""What people and programs look at: tables, live progress, JSON."""

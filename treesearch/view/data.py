@@ -1,0 +1,112 @@
+"""Records as plain JSON values, with the same field names wherever they appear. Times are in milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from treesearch.lineage import Lineage
+from treesearch.records import Device, Entry, Evaluation, Idea, Ratio, Run
+
+Json = dict[str, Any]
+
+
+def evaluation(judged: Evaluation | None) -> Json:
+    """A verdict; every field is there, null where there is nothing to say."""
+    measured = judged.measurement if judged else None
+    accuracy = judged.accuracy if judged else None
+    return {
+        "status": str(judged.status) if judged else None,
+        "milliseconds": measured.kernel.median if measured else None,
+        "quartiles": list(measured.kernel.quartiles) if measured else None,
+        "samples": len(measured.kernel.samples) if measured else None,
+        "eager_milliseconds": measured.eager.median if measured else None,
+        "compile_milliseconds": measured.compile.median if measured and measured.compile else None,
+        "compile_error": (measured.compile_error or None) if measured else None,
+        "speedup": measured.speedup.value if measured else None,
+        "speedup_interval": _interval(measured.speedup if measured else None),
+        "eager_speedup": measured.eager_speedup.value if measured else None,
+        "eager_speedup_interval": _interval(measured.eager_speedup if measured else None),
+        "compile_speedup": measured.compile_speedup.value if measured and measured.compile_speedup else None,
+        "compile_speedup_interval": _interval(measured.compile_speedup if measured else None),
+        "worst_error": accuracy.worst_error if accuracy else None,
+        "eager_error": accuracy.eager_error if accuracy else None,
+        "tolerance": judged.protocol.tolerance if judged else None,
+        "precision": accuracy.precision if accuracy else None,
+        "oracle": accuracy.oracle if accuracy else None,
+        "checked_calls": accuracy.calls if accuracy else None,
+        "error": (judged.error or None) if judged else None,
+        "device": judged.device if judged else None,
+        "protocol": judged.protocol.id if judged else None,
+        "software": list(judged.software) if judged else None,
+        "build_seconds": judged.build.seconds if judged and judged.build else None,
+        "seconds": judged.seconds if judged else None,
+    }
+
+
+def idea(proposed: Idea | None) -> Json | None:
+    if proposed is None:
+        return None
+    return {
+        "title": proposed.title,
+        "category": str(proposed.category),
+        "mechanism": proposed.mechanism,
+        "expected_speedup": proposed.expected_speedup,
+        "risk": proposed.risk,
+    }
+
+
+def entry(node: Entry, lineage: Lineage) -> Json:
+    parent = lineage.parent(node.kernel.id)
+    return {
+        "kernel": node.kernel.id,
+        "run": node.kernel.run,
+        "round": node.kernel.round,
+        "ordinal": node.kernel.ordinal,
+        "parent": parent.kernel.id if parent else None,
+        "idea": idea(node.kernel.idea),
+        **evaluation(node.evaluation),
+    }
+
+
+def run(found: Run, lineage: Lineage, hardware: Device) -> Json:
+    fastest = lineage.fastest()
+    return {
+        "run": found.id,
+        "problem": found.problem_name,
+        "problem_digest": found.problem,
+        "state": str(found.state),
+        "created": found.created,
+        "models": list(found.config.models),
+        "rounds": found.config.rounds,
+        "language": found.config.language,
+        "device": device(hardware),
+        "winner": entry(fastest, lineage) if fastest else None,
+        "kernels": [entry(node, lineage) for node in lineage.entries],
+    }
+
+
+def device(hardware: Device) -> Json:
+    return {
+        "id": hardware.id,
+        "kind": hardware.kind,
+        "name": hardware.name,
+        "cores": hardware.cores,
+        "memory_bytes": hardware.memory_bytes,
+        "features": list(hardware.features),
+        "caches": list(hardware.caches),
+    }
+
+
+def trajectory(path: Sequence[Entry], lineage: Lineage) -> list[Json]:
+    """Root to winner, one object a step; `reference_percent` is the eager reference's time ÷ the kernel's, in %."""
+    return [{**entry(node, lineage), "reference_percent": reference_percent(node)} for node in path]
+
+
+def reference_percent(node: Entry) -> float | None:
+    measured = node.evaluation.measurement if node.evaluation else None
+    return 100 * measured.eager_speedup.value if measured else None
+
+
+def _interval(ratio: Ratio | None) -> list[float] | None:
+    return [ratio.low, ratio.high] if ratio else None

@@ -1,0 +1,178 @@
+"""Tables and panels for a terminal. Everything that models or compilers wrote passes through `text` first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from treesearch.lineage import Lineage
+from treesearch.problem import Listed
+from treesearch.records import Device, Entry, Evaluation, Run, Status, Usage
+from treesearch.view import text
+from treesearch.view.data import reference_percent
+
+COLOURS = {Status.VERIFIED: "green", Status.SUSPECT: "yellow"}
+
+
+def problems(listed: Iterable[Listed]) -> Table:
+    table = _table("problem", "what it is")
+    for problem in listed:
+        table.add_row(Text(problem.name, style="bold"), Text(problem.summary))
+    return table
+
+
+def verdicts(rows: Iterable[tuple[str, Evaluation]]) -> Table:
+    """One row for each judged file."""
+    table = _table("file", "status", ">time", ">vs eager", ">vs torch.compile", ">worst error", "why")
+    for name, judged in rows:
+        measured = judged.measurement
+        table.add_row(
+            Text(text.one_line(name)),
+            _status(judged.status),
+            text.milliseconds(judged.milliseconds),
+            text.ratio(measured.eager_speedup if measured else None),
+            text.ratio(measured.compile_speedup if measured else None),
+            f"{judged.accuracy.worst_error:.1e}" if judged.accuracy else "–",
+            Text(text.one_line(judged.error, 160)),
+        )
+    return table
+
+
+def trajectory(path: Sequence[Entry]) -> Table:
+    """From the root to a kernel: what each step did to the time."""
+    table = _table(">round", ">time", ">% of reference", "idea", "category", "kernel")
+    for entry in path:
+        idea = entry.kernel.idea
+        table.add_row(
+            str(entry.kernel.round),
+            text.milliseconds(entry.milliseconds) if entry.milliseconds else _status_of(entry),
+            text.percent(reference_percent(entry)),
+            Text(_step_title(entry)),
+            str(idea.category) if idea else "",
+            Text(entry.kernel.id, style="dim"),
+        )
+    return table
+
+
+def baselines(entry: Entry) -> Text:
+    """The winner's time beside both baselines, with intervals."""
+    measured = entry.evaluation.measurement if entry.evaluation else None
+    if measured is None:
+        return Text("not timed")
+    low, high = measured.kernel.quartiles
+    line = Text()
+    line.append(f"{text.milliseconds(measured.kernel.median)}", style="bold green")
+    line.append(f" (quartiles {low:.3g}–{high:.3g}, {len(measured.kernel.samples)} samples)")
+    line.append(f" · eager {text.milliseconds(measured.eager.median)}: {text.ratio(measured.eager_speedup)}")
+    if measured.compile:
+        compiled = text.milliseconds(measured.compile.median)
+        line.append(f" · torch.compile {compiled}: {text.ratio(measured.compile_speedup)}")
+    else:
+        line.append(f" · torch.compile: none ({text.one_line(measured.compile_error, 100)})")
+    return line
+
+
+def accuracy(entry: Entry) -> Text:
+    judged = entry.evaluation
+    if judged is None or judged.accuracy is None:
+        return Text("")
+    seen = judged.accuracy
+    return Text(
+        f"worst row error {seen.worst_error:.1e} (eager's own {seen.eager_error:.1e}, tolerance "
+        f"{judged.protocol.tolerance:g}) over {seen.calls} checked calls · {seen.precision} · {seen.oracle} oracle"
+    )
+
+
+def run(found: Run, lineage: Lineage, hardware: Device, spent: Usage) -> RenderableType:
+    """A run at a glance: what it was, its winner, and every kernel round by round."""
+    fastest = lineage.fastest()
+    counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
+    tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
+    head: list[RenderableType] = [
+        Text.assemble((f"{found.problem_name}", "bold"), f"  run {found.id} · {found.state} · {found.created[:16]}"),
+        Text(f"{hardware.name}, {hardware.cores} cores · {', '.join(found.config.models)} · {text.spend(spent)}"),
+        Text(tally),
+    ]
+    if fastest:
+        head += [Text.assemble(("winner ", "bold"), fastest.kernel.id), baselines(fastest), accuracy(fastest)]
+    return Group(*head, "", _kernels(lineage))
+
+
+def _kernels(lineage: Lineage) -> Table:
+    table = _table(">round", "slot", "kernel", "from", "status", ">time", ">vs eager", "idea, or what went wrong")
+    for entry in lineage.entries:
+        measured = entry.evaluation.measurement if entry.evaluation else None
+        parent = lineage.parent(entry.kernel.id)
+        failed = entry.evaluation is not None and not entry.evaluation.status.timed
+        why = text.one_line(entry.evaluation.error, 100) if entry.evaluation and failed else text.idea_title(entry)
+        table.add_row(
+            str(entry.kernel.round),
+            entry.kernel.ordinal,
+            Text(entry.kernel.id, style="dim"),
+            Text(parent.kernel.id[:6] if parent else "", style="dim"),
+            _status_of(entry),
+            text.milliseconds(entry.milliseconds),
+            f"{measured.eager_speedup.value:.2f}×" if measured else "–",
+            Text(why),
+        )
+    return table
+
+
+def kernel(entry: Entry, lineage: Lineage, language: str) -> RenderableType:
+    """One kernel: its idea, its verdict, its source."""
+    node, judged = entry.kernel, entry.evaluation
+    parts: list[RenderableType] = [
+        Text.assemble(
+            (node.id, "bold"), f"  run {node.run} · round {node.round} · slot {node.ordinal} · ", _status_of(entry)
+        )
+    ]
+    if node.idea:
+        title = f"{text.one_line(node.idea.title)} ({node.idea.category}, expected {node.idea.expected_speedup:g}×)"
+        parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
+    if judged and judged.measurement:
+        parts += [baselines(entry), accuracy(entry)]
+    if judged and judged.error:
+        parts.append(Panel(Text(text.visible(judged.error)), title="what went wrong", title_align="left"))
+    if node.source is not None:
+        parts.append(Syntax(text.visible(node.source), language, line_numbers=True, word_wrap=True))
+    path = lineage.path(node.id)
+    if len(path) > 1:
+        parts += [Text("how it came about", style="bold"), trajectory(path)]
+    return Group(*parts)
+
+
+def checks(rows: Iterable[tuple[str, bool | None, str]]) -> Table:
+    """Doctor's findings: what was looked at, whether it is there (None: optional and absent), and the detail."""
+    table = _table("", "what", "found")
+    marks = {True: Text("✓", style="green"), False: Text("✗", style="red"), None: Text("–", style="dim")}
+    for what, state, detail in rows:
+        table.add_row(marks[state], what, Text(text.one_line(detail, 300)))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    """A table without a frame; a column whose name starts with > is set flush right."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        right = column.startswith(">")
+        table.add_column(column.lstrip(">"), justify="right" if right else "left", no_wrap=right, overflow="fold")
+    return table
+
+
+def _status(status: Status) -> Text:
+    return Text(text.status(status), style=COLOURS.get(status, "red"))
+
+
+def _status_of(entry: Entry) -> Text:
+    return _status(entry.evaluation.status) if entry.evaluation else Text("due", style="dim")
+
+
+def _step_title(entry: Entry) -> str:
+    repaired = "r" in entry.kernel.ordinal
+    return f"{text.idea_title(entry)} (repaired)" if repaired else text.idea_title(entry)

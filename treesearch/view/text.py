@@ -1,0 +1,56 @@
+"""Figures and foreign text, made fit for a line of a terminal or a Markdown table."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from treesearch.records import Entry, Ratio, Status, Usage
+
+
+def milliseconds(value: float | None) -> str:
+    """Three significant digits, with the unit."""
+    if value is None:
+        return "–"
+    return f"{value:.0f} ms" if value >= 999.5 else f"{value:.3g} ms"
+
+
+def ratio(value: Ratio | None) -> str:
+    """`3.21× (3.10–3.30)`: the value and its 95 % interval."""
+    return f"{value.value:.2f}× ({value.low:.2f}–{value.high:.2f})" if value else "–"
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f} %"
+
+
+def status(value: Status) -> str:
+    return str(value).replace("_", " ")
+
+
+def idea_title(entry: Entry) -> str:
+    if entry.kernel.idea:
+        return one_line(entry.kernel.idea.title, 80)
+    return "straightforward kernel"
+
+
+def spend(usage: Usage) -> str:
+    """What has been spent, naming what is unknown instead of calling it nothing."""
+    tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
+    money = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.2f}"
+    return f"{sum(tokens):,} tokens, {money}" if tokens else money
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Foreign text without control characters, line breaks or terminal escapes, cut at `limit` characters."""
+    flat = " ".join(visible(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """Foreign text whose control and formatting characters, which could drive a terminal, are made visible."""
+    return "".join(
+        character
+        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+        else "\ufffd"
+        for character in text
+    )
