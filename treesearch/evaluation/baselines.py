@@ -16,13 +16,23 @@ from treesearch.records import Problem, Protocol
 START_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 CALL_SECONDS = 120.0
+SPINS = 20_000
+"""How long an idle OpenMP thread spins before it sleeps: well under a millisecond, so that the threads of a process
+that was just timed are asleep when the next one is. libgomp's default spins for several milliseconds."""
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """Environment that gives a baseline and a candidate the same threads and the same allocation policy."""
+    """Environment that gives a baseline and a candidate the same threads and the same allocation policy.
+
+    Threads are bound to cores: a thread that wakes on its waker's core stays there until the scheduler's next tick,
+    which adds a millisecond or more to some calls and not to others. And malloc neither maps nor returns memory, so
+    that torch's outputs reuse warm pages, as a kernel's preallocated ones do.
+    """
     return {
         "OMP_NUM_THREADS": str(threads),
         "MKL_NUM_THREADS": str(threads),
+        "OMP_PROC_BIND": "true",
+        "GOMP_SPINCOUNT": str(SPINS),
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(1 << 62),
         "MALLOC_TOP_PAD_": str(64 << 20),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from treesearch.records import Accuracy, Measurement, Problem, Protocol, Ratio, 
 
 WORKER = Path(__file__).with_name("worker.py")
 LIMITS = Limits(file=16 << 20)
-SETTLE_SECONDS = 0.002
+SETTLE_SECONDS = 0.003
 """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
@@ -53,6 +55,17 @@ class Visit:
     checked: bool
 
 
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Keep this process's own OpenMP threads asleep: filling and checking must not spin into a timed call."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Trial:
     """Runs one candidate in a worker of its own, timing the baselines in turn with it on the same contents."""
 
@@ -74,7 +87,7 @@ class Trial:
     def run(self, library: Path) -> Outcome:
         """Raises Failed where the candidate crashes, hangs or is wrong."""
         started = time.monotonic()
-        with self._start(library) as child:
+        with _single_threaded(), self._start(library) as child:
             for visit in self._visits():
                 late = time.monotonic() - started > REPEAT_SHARE * self.protocol.deadline_seconds
                 if visit.checked or not late:
