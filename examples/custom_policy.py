@@ -13,7 +13,9 @@ from treesearch.lineage import Lineage
 
 def one_of_each_category(lineage: Lineage, beam: int) -> tuple[str, ...]:
     """Verified kernels, fastest first, the first of each idea's category before any second one."""
-    firsts, others, seen = [], [], set()
+    firsts: list[str] = []
+    others: list[str] = []
+    seen = set()
     for entry in lineage.verified():
         category = entry.kernel.idea.category if entry.kernel.idea else None
         (others if category in seen else firsts).append(entry.kernel.id)

@@ -1,6 +1,6 @@
 """Reading an archive: which ideas paid, by category, and what the failures were.
 
-    python examples/read_archive.py [ARCHIVE]
+python examples/read_archive.py [ARCHIVE]
 """
 
 import sys

@@ -59,7 +59,7 @@ STANDARD_LIBRARY_ONLY = ("errors", "records", "events", "resources", "languages"
 LONGEST_MODULE = 400
 LONGEST_TEST = 500
 
-DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", ".ci"}
+DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", "benchmarks", ".ci"}
 DOCUMENTS = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
 TOP_LEVEL = DIRECTORIES | DOCUMENTS | {"pyproject.toml", "archive.db", "Makefile", "constraints.txt", ".gitignore"}
 

@@ -1,0 +1,60 @@
+"""The README's commands are real: each is run, or at least parsed where it needs a key or a fresh machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from treesearch.cli import treesearch
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+TOOL = Path(sys.executable).with_name("treesearch")
+
+BLOCKS = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ treesearch ")]
+LIVE = [command for command in COMMANDS if "--model" not in command]
+
+
+def test_the_readme_shows_every_command() -> None:
+    shown = {command.split()[1] for command in COMMANDS}
+    assert {"run", "show", "trajectory", "problems", "evaluate", "doctor"} <= shown
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_readme_parse(command: str) -> None:
+    """Unknown commands, options and missing arguments fail here, also where the command itself needs a key."""
+    name, *arguments = shlex.split(command)[1:]
+    found = treesearch.get_command(click.Context(treesearch), name)
+    assert found is not None
+    found.make_context(name, arguments)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent")
+@pytest.mark.parametrize("command", LIVE)
+def test_commands_of_the_readme_run(command: str) -> None:
+    arguments = shlex.split(command)[1:]
+    done = subprocess.run([TOOL, *arguments], cwd=ROOT, capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert "Traceback" not in done.stderr
+
+
+def test_links_of_the_documents_lead_somewhere() -> None:
+    for document in ROOT.glob("*.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            assert target.startswith("https://") or (ROOT / target).exists(), f"{document.name}: {target}"
+
+
+def test_make_targets_of_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"`?make (\w+)", README)):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
