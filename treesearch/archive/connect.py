@@ -84,6 +84,13 @@ def open_engine(place: Place, *, read_only: bool, busy_seconds: float) -> Engine
     return _open_working(place, place.path, busy_seconds)
 
 
+def seal_file(path: Path) -> None:
+    """Compact a SQLite file and take it out of WAL, the only mode that leaves files beside it."""
+    with closing(_connect(f"file:{quote(str(path))}?mode=rw", busy_seconds=1.0)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA journal_mode = DELETE")
+
+
 def writing(engine: Engine) -> Engine:
     """The same connections, for transactions that write."""
     return engine.execution_options(treesearch_writes=True)

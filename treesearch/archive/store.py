@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from treesearch.archive import mapping
 from treesearch.archive import schema as s
-from treesearch.archive.connect import writing
+from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.inserting import insert_new, replace
 from treesearch.archive.mapping import FailedAsk
 from treesearch.archive.merging import copy_run
@@ -119,6 +119,17 @@ class Archive(Reader):
         self._insert(mapping.evaluation_row(kernel_id, evaluation))
 
     # ── publishing ──────────────────────────────────────────────────────────────────────────────
+
+    def seal(self) -> None:
+        """Make a file ready to be shipped: without write-ahead log or free pages, so that one file is all of it.
+
+        Nothing else may have the archive open. On a server there is nothing to do.
+        """
+        if self._place.path is None:
+            return
+        with translated(str(self._place)):
+            self._engine.dispose()
+            seal_file(self._place.path)
 
     def merge(self, source: Reader, run_id: str) -> None:
         """Copy one run with all of its rows from another archive; again, to add what it has gained since.

@@ -64,10 +64,10 @@ def archives(url: str | None) -> Iterator[list[Archive]]:
     with ExitStack() as stack:
         found = []
         if url is not None:
-            found.append(stack.enter_context(Archive(url, read_only="://" not in url and not Path(url).exists())))
+            found.append(stack.enter_context(Archive(url, read_only=True)))
         else:
             if Path(WORKING_ARCHIVE).exists():
-                found.append(stack.enter_context(Archive(WORKING_ARCHIVE)))
+                found.append(stack.enter_context(Archive(WORKING_ARCHIVE, read_only=True)))
             found.append(stack.enter_context(Archive(resources.record(), read_only=True)))
         yield found
 

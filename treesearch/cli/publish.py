@@ -23,4 +23,5 @@ def publish(name: str, into: str | None, archive: str | None) -> None:
         run = source.run(name)
         with Archive(into or resources.record()) as record:
             record.merge(source, run.id)
+            record.seal()
     click.echo(f"Run {run.id} on {run.problem_name} is in {into or resources.record().name}.", err=True)
