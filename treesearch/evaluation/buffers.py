@@ -48,8 +48,10 @@ class SharedTensor:
         return cls(argument.shape, getattr(torch, argument.dtype), writable=argument.role is Role.OUTPUT)
 
     def poison(self) -> None:
-        """Fill with what no kernel would leave: NaN, or the guard byte for types that have none."""
-        self.raw.fill_(0xFF if self.tensor.is_floating_point() else GUARD_BYTE)
+        """Fill with what no kernel would leave: NaN, or the guard byte for types that have none; mend the guards."""
+        self._bytes.fill_(GUARD_BYTE)
+        if self.tensor.is_floating_point():
+            self.raw.fill_(0xFF)
 
     def guards_intact(self) -> bool:
         before, after = self._bytes[:GUARD], self._bytes[GUARD + self.nbytes :]
@@ -90,8 +92,8 @@ class BufferSet:
     def outputs(self) -> list[torch.Tensor]:
         return [self.tensors[argument.name].tensor for argument in self.signature.of(Role.OUTPUT)]
 
-    def intact(self, values: dict[str, torch.Tensor]) -> str:
-        """Name of the first buffer that was written where it must not be, or nothing."""
+    def damage(self, values: dict[str, torch.Tensor]) -> str:
+        """What was written though it must not be, such as an input with other contents than `values`, or nothing."""
         for name, shared in self.tensors.items():
             if not shared.guards_intact():
                 return f"the memory next to {name}"

@@ -9,6 +9,8 @@ from treesearch.records import Ratio, Timing
 RESAMPLES = 2000
 MARGIN_MS = 0.5
 MARGIN_SHARE = 0.25
+STORE_BANDWIDTH = 2.5e11
+"""Bytes a second that no core can store to its caches: 64 bytes a cycle at 4 GHz."""
 
 
 def speedup(baseline: Timing, kernel: Timing) -> Ratio:
@@ -36,3 +38,14 @@ def disagreement(inside: Timing, outside: Timing) -> str:
         f"the clocks disagree: {inside.median:.3g} ms in the worker, {outside.median:.3g} ms seen from outside "
         "around the same launches"
     )
+
+
+def too_fast(kernel: Timing, output_bytes: int, cores: int) -> str:
+    """Why the time is shorter than writing the outputs alone takes, wherever they stay, or nothing.
+
+    Inputs do not count: a kernel may rightly read only some of them.
+    """
+    floor = 1e3 * output_bytes / (cores * STORE_BANDWIDTH)
+    if kernel.median >= floor:
+        return ""
+    return f"{kernel.median:.3g} ms is less than writing the outputs takes at the very best ({floor:.3g} ms)"

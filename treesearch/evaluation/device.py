@@ -39,14 +39,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def available_memory() -> int:
-    """Bytes that can be allocated without swapping."""
-    for line in _read(Path("/proc/meminfo")).splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def software(language: Language, compiler: str) -> tuple[str, ...]:
     """Versions that a timing depends on."""
     asked = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False, timeout=30)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from treesearch.errors import MachineError, ProblemError
+from treesearch.errors import ProblemError
 from treesearch.evaluation import oracle
-from treesearch.evaluation.device import available_memory
+from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
 
@@ -208,9 +208,4 @@ def _check_memory(problem: Problem, protocol: Protocol) -> None:
         size = torch.empty(argument.shape, dtype=getattr(torch, argument.dtype), device="meta").nbytes
         per_call += size * (4 if argument.role is Role.OUTPUT else 1)
     needed = per_call * (protocol.nominal_calls + len(STRESS) + 4)
-    available = available_memory()
-    if needed > available:
-        raise MachineError(
-            f"Judging {problem.name} takes about {needed / 2**30:.1f} GiB of memory for inputs and answers; "
-            f"{available / 2**30:.1f} GiB are free. Use smaller shapes or a machine with more memory."
-        )
+    memory.require(needed, f"Judging {problem.name}")

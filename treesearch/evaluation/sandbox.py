@@ -136,8 +136,12 @@ class Child:
         """Send one line and wait for the answer.
 
         Raises ChildDied or DeadlinePassed; the child is gone in both cases. What the child sends is data from
-        an untrusted process: a line that is no JSON object counts as its death.
+        an untrusted process: a line that is no JSON object, or that nobody asked for, counts as its death.
         """
+        if self._reader < 0:
+            raise ChildDied("it is already gone")
+        if self._received or select.select([self._reader], [], [], 0)[0]:
+            self._take_unasked()
         try:
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
@@ -150,7 +154,7 @@ class Child:
         line = self._line(time.monotonic() + seconds)
         try:
             reply = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter where brackets nest by the thousand
             reply = None
         if not isinstance(reply, dict):
             self.close()
@@ -170,6 +174,14 @@ class Child:
         if self.process.stdin is not None:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
+        self._output.close()
+
+    def _take_unasked(self) -> None:
+        """An end of file is the child's death, to be reported as such; anything else would pass for the next reply."""
+        if not self._received and not os.read(self._reader, 1):
+            raise ChildDied(self._last_words())
+        self.close()
+        raise ChildDied("it sent a reply that nobody asked for")
 
     def _line(self, deadline: float) -> bytes:
         while b"\n" not in self._received:
@@ -195,8 +207,16 @@ class Child:
         if code is None:
             return f"it stopped answering{said}"
         if code < 0:
-            return f"{signal.Signals(-code).name}{said}"
+            return f"{signal_name(-code)}{said}"
         return f"it exited with code {code} before answering{said}"
+
+
+def signal_name(number: int) -> str:
+    """SIGSEGV and the like; real-time signals have no names of their own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:

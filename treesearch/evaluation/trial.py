@@ -26,6 +26,8 @@ SETTLE_SECONDS = 0.003
 """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
+LONGEST_READING = 1 << 62
+"""Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
 KERNEL = "kernel"
 
 
@@ -93,8 +95,13 @@ class Trial:
                 if visit.checked or not late:
                     self._visit(child, visit)
         measurement = self._measurement()
-        return Outcome(
-            self._accuracy(), measurement, clock.disagreement(measurement.kernel, Timing(tuple(self.outside)))
+        return Outcome(self._accuracy(), measurement, self._doubt(measurement.kernel))
+
+    def _doubt(self, kernel: Timing) -> str:
+        """Why the kernel's time cannot be believed, or nothing."""
+        written = sum(output.nbytes for output in self.sets[0].outputs())
+        return clock.disagreement(kernel, Timing(tuple(self.outside))) or clock.too_fast(
+            kernel, written, self.protocol.threads
         )
 
     def _visits(self) -> list[Visit]:
@@ -127,7 +134,8 @@ class Trial:
         """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
         index = self.chance.randrange(len(self.sets))
         buffers = self.sets[index]
-        buffers.fill(visit.call.values)
+        values = visit.call.values if visit.checked else self._varied(visit.call.values)
+        buffers.fill(values)
         subjects = list(self.samples) if visit.call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
@@ -139,15 +147,26 @@ class Trial:
             self._launch(child, index, visit.call)
             if visit.checked:
                 snapshot = [output.clone() for output in buffers.outputs()]
+        if damaged := buffers.damage(values):
+            raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
         if visit.checked:
-            self._check(visit.call, buffers, snapshot)
+            self._check(visit.call, snapshot)
+
+    def _varied(self, values: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The same contents scaled a little, so that a repeat finds no answer that the kernel may have kept."""
+        factor = self.chance.uniform(0.9, 0.99)
+        scaled = {argument.name for argument in self.problem.signature.of(Role.INPUT, Role.PARAMETER)}
+        return {
+            name: value * factor if name in scaled and value.is_floating_point() else value
+            for name, value in values.items()
+        }
 
     def _launch(self, child: Child, index: int, call: Call) -> None:
         started = time.perf_counter()
         reply = self._ask(child, {"set": index, "scalars": call.scalars})
         outside = 1e3 * (time.perf_counter() - started)
         code, nanoseconds = reply.get("code"), reply.get("nanoseconds")
-        if not isinstance(code, int) or not isinstance(nanoseconds, int) or nanoseconds <= 0:
+        if not isinstance(code, int) or not isinstance(nanoseconds, int) or not 0 < nanoseconds < LONGEST_READING:
             raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
         if code != 0:
             raise Failed(Status.CRASHED, f"launch returned {code}; 0 means success")
@@ -168,9 +187,7 @@ class Trial:
         finally:
             self.left -= time.monotonic() - started
 
-    def _check(self, call: Call, buffers: BufferSet, outputs: list[torch.Tensor]) -> None:
-        if damaged := buffers.intact(call.values):
-            raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
+    def _check(self, call: Call, outputs: list[torch.Tensor]) -> None:
         checked = verify.check(self.problem, call, outputs)
         if checked.failure:
             raise Failed(Status.WRONG, checked.failure)

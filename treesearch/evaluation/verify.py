@@ -50,10 +50,14 @@ def check(problem: Problem, call: Call, outputs: list[torch.Tensor]) -> Checked:
 
 
 def precision(worst_error: float, eager_error: float) -> str:
-    """What precision an error amounts to."""
-    if worst_error <= max(1e-5, EAGER_FACTOR * eager_error):
+    """What precision an error amounts to.
+
+    Rounding a row to float16 costs it about 2e-4, to bfloat16 1.6e-3; a plain float32 sum of thousands of terms
+    stays below 1e-4.
+    """
+    if worst_error <= max(1e-4, EAGER_FACTOR * eager_error):
         return "float32-like"
-    return "float16-like" if worst_error <= 2e-3 else "lower"
+    return "float16-like" if worst_error <= 1e-3 else "lower"
 
 
 def rows(tensor: torch.Tensor) -> torch.Tensor:

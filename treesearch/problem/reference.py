@@ -61,7 +61,7 @@ class Reference:
             drawn = self.module.get_inputs()
         if not isinstance(drawn, list | tuple):
             raise ProblemError(f"get_inputs() of {self.name} returns a {type(drawn).__name__}, not a list.")
-        return [value.detach().contiguous() if isinstance(value, torch.Tensor) else value for value in drawn]
+        return [_contiguous(value.detach()) if isinstance(value, torch.Tensor) else value for value in drawn]
 
     def forward(self, model: nn.Module, inputs: list[Value], seed: int = 0) -> list[torch.Tensor]:
         """The model's outputs as a list. Neither the inputs nor the global random state are changed by us."""
@@ -108,6 +108,11 @@ class Reference:
             raise ProblemError(f"{self.name}: {doing} raised {type(error).__name__}{where}: {what}") from error
 
 
+def _contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    """Sparse tensors have no such form; they stay as they are, to be refused by name."""
+    return tensor.contiguous() if tensor.layout is torch.strided else tensor
+
+
 def as_list(name: str, outputs: object) -> list[torch.Tensor]:
     """Outputs of a forward as a list of tensors, or a ProblemError that says what they are instead."""
     listed: list[torch.Tensor] = []
@@ -126,8 +131,14 @@ def weights(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def buffers(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Registered buffers, and tensors that modules keep as plain attributes, by dotted name."""
-    found = dict(model.named_buffers())
+    """Registered buffers, and tensors that modules keep as plain attributes, by dotted name.
+
+    A tensor that two modules hold is listed under both names: each can be assigned on its own.
+    """
+    found: dict[str, torch.Tensor] = {}
+    for prefix, module in model.named_modules():
+        for name, buffer in module.named_buffers(prefix, recurse=False, remove_duplicate=False):
+            found[name] = buffer
     known = {id(tensor) for tensor in (*found.values(), *model.parameters())}
     for prefix, module in model.named_modules():
         for attribute, value in vars(module).items():

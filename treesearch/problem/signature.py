@@ -6,6 +6,7 @@ import torch
 
 from treesearch.errors import ProblemError
 from treesearch.languages.language import identifier
+from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, buffers, weights
 from treesearch.records import Argument, Role, Signature
 
@@ -13,6 +14,8 @@ DTYPES = {
     getattr(torch, name): name
     for name in ("float16", "bfloat16", "float32", "float64", "bool", "uint8", "int8", "int16", "int32", "int64")
 }
+COPIES = 5
+"""Sets of inputs that are held at once, beside the first, while a signature is derived."""
 SCALARS: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
 
 
@@ -25,11 +28,11 @@ def derive(reference: Reference) -> Signature:
     model, inputs = reference.model(0), reference.inputs(1)
     drawn = list(zip(reference.input_names(model, len(inputs)), inputs, strict=True))
     arguments = [_input(reference, name, value) for name, value in drawn]
+    held = sum(value.nbytes for value in inputs if isinstance(value, torch.Tensor))
+    memory.require(COPIES * held, f"Loading {reference.name}")
     arguments += [_tensor(reference, name, Role.PARAMETER, tensor) for name, tensor in weights(model).items()]
     arguments += [_tensor(reference, name, Role.BUFFER, tensor) for name, tensor in buffers(model).items()]
-    outputs = _outputs(reference, inputs)
-    names = ["out"] if len(outputs) == 1 else [f"out{index}" for index in range(len(outputs))]
-    arguments += [_tensor(reference, name, Role.OUTPUT, out) for name, out in zip(names, outputs, strict=True)]
+    arguments += _outputs(reference, inputs)
     return Signature(_distinct(arguments))
 
 
@@ -43,10 +46,12 @@ def precision(reference: Reference) -> str:
     return DTYPES[floating[0].dtype] if floating else "float32"
 
 
-def _outputs(reference: Reference, inputs: list[Value]) -> list[torch.Tensor]:
+def _outputs(reference: Reference, inputs: list[Value]) -> list[Argument]:
     """The outputs of a well-behaved forward."""
     name = reference.name
     outputs = reference.forward(reference.model(0), _copies(inputs), seed=0)
+    names = ["out"] if len(outputs) == 1 else [f"out{index}" for index in range(len(outputs))]
+    arguments = [_tensor(reference, each, Role.OUTPUT, out) for each, out in zip(names, outputs, strict=True)]
     touched = _copies(inputs)
     again = reference.forward(reference.model(0), touched, seed=1)
     if not all(map(_same, inputs, touched)):
@@ -59,7 +64,7 @@ def _outputs(reference: Reference, inputs: list[Value]) -> list[torch.Tensor]:
     varied = reference.forward(reference.model(0), _copies(other))
     if [_form(out) for out in varied] != [_form(out) for out in outputs]:
         raise ProblemError(f"forward of {name} has output shapes that depend on data.")
-    return outputs
+    return arguments
 
 
 def _input(reference: Reference, name: str, value: object) -> Argument:
@@ -90,11 +95,16 @@ def _distinct(arguments: list[Argument]) -> tuple[Argument, ...]:
     distinct: list[Argument] = []
     for argument in arguments:
         name, number = argument.name, 2
-        while name in taken:
+        while taken & (claimed := _claimed(name, argument)):
             name, number = f"{argument.name}_{number}", number + 1
-        taken |= {name, f"{name}_numel", *(f"{name}_dim{axis}" for axis in range(len(argument.shape)))}
+        taken |= claimed
         distinct.append(Argument(name, argument.role, argument.dtype, argument.shape, argument.origin))
     return tuple(distinct)
+
+
+def _claimed(name: str, argument: Argument) -> set[str]:
+    """What problem.h declares for an argument of that name."""
+    return {name, f"{name}_numel", *(f"{name}_dim{axis}" for axis in range(len(argument.shape)))}
 
 
 def _copies(inputs: list[Value]) -> list[Value]:

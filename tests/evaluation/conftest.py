@@ -1,0 +1,110 @@
+"""Evaluators that tests share: their baselines take seconds to compile. All builds go to a cache of the tests' own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from treesearch import languages, problem
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.records import Evaluation, Problem, Protocol, Status
+
+Judge = Callable[[str], Evaluation]
+
+TINY = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    @torch.compiler.disable
+    def forward(self, x):
+        return x * x + 1
+
+def get_inputs():
+    return [torch.randn(64, 128)]
+
+def get_init_inputs():
+    return []
+"""
+"""A problem that costs next to nothing, for what candidates do to their process rather than to their outputs."""
+
+HONEST_TINY = """
+#include "problem.h"
+extern "C" int launch(const float* x, float* out, void*) {
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for the whole test run, so that equal sources are built once and ~/.cache is left alone."""
+    home = tmp_path_factory.getbasetemp() / "treesearch-cache"
+    before = os.environ.get("TREESEARCH_CACHE")
+    os.environ["TREESEARCH_CACHE"] = str(home)
+    yield home
+    os.environ.pop("TREESEARCH_CACHE")
+    if before is not None:
+        os.environ["TREESEARCH_CACHE"] = before
+
+
+@pytest.fixture(scope="session")
+def compiler() -> str:
+    found = shutil.which("g++")
+    if found is None:
+        pytest.skip("g++ was not found, and this test builds kernels with it")
+    return found
+
+
+@pytest.fixture(scope="session")
+def bias_silu_clamp(compiler: str) -> Iterator[Evaluator]:
+    yield from shipped("bias_silu_clamp")
+
+
+@pytest.fixture(scope="session")
+def softmax_small(compiler: str) -> Iterator[Evaluator]:
+    yield from shipped("softmax_small")
+
+
+@pytest.fixture(scope="session")
+def depthwise_conv2d_small(compiler: str) -> Iterator[Evaluator]:
+    yield from shipped("depthwise_conv2d_small")
+
+
+def shipped(name: str) -> Iterator[Evaluator]:
+    subject = problem.load(name)
+    protocol = Protocol(subject.tolerance, threads=2, nominal_calls=4, repeats=3)
+    with Evaluator(subject, languages.CPP, protocol, seed=7) as evaluator:
+        yield evaluator
+
+
+@pytest.fixture(scope="session")
+def tiny_problem() -> Problem:
+    return problem.from_source("tiny", TINY)
+
+
+@pytest.fixture(scope="session")
+def tiny(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
+    """An evaluator with a deadline short enough to wait for."""
+    protocol = Protocol(tiny_problem.tolerance, deadline_seconds=3, threads=2, nominal_calls=4, repeats=3)
+    with Evaluator(tiny_problem, languages.CPP, protocol, seed=7) as evaluator:
+        yield evaluator
+
+
+@pytest.fixture
+def judge(tiny: Evaluator) -> Iterator[Judge]:
+    """Judges a candidate for the tiny problem; whatever it did, an honest kernel must be verified afterwards."""
+    yield tiny.evaluate
+    after = tiny.evaluate(HONEST_TINY)
+    assert after.status is Status.VERIFIED, after.error
+
+
+@pytest.fixture
+def honest() -> str:
+    """A right kernel for the tiny problem."""
+    return HONEST_TINY

@@ -1,0 +1,160 @@
+"""From source text to shared object: once per content, whatever the compiler meets."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from treesearch.errors import MachineError, ToolchainError
+from treesearch.evaluation import build
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.languages import CPP
+from treesearch.records import Problem, Protocol
+
+TEMPLATE_BOMB = """
+#include "problem.h"
+template <int depth, long path> struct Bomb {
+    static const long value = Bomb<depth - 1, path * 2>::value + Bomb<depth - 1, path * 2 + 1>::value;
+};
+template <long path> struct Bomb<0, path> { static const long value = 1; };
+extern "C" int launch(const float*, float*, void*) { return Bomb<26, 1>::value == 0; }
+"""
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str) -> Path:
+    """An empty cache, for tests that count what is in it."""
+    monkeypatch.setenv("TREESEARCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str) -> Iterator[Path]:
+    """A cache on a file system of 12 KiB, which holds a source and no shared object."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("a small disk needs mount, which was not found")
+    if mounted.returncode != 0:
+        pytest.skip(f"a small disk needs the right to mount one: {mounted.stderr.strip()}")
+    monkeypatch.setenv("TREESEARCH_CACHE", str(disk))
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def working_in(folder: Path) -> list[int]:
+    """Processes whose working folder is under `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder) in os.readlink(process / "cwd"):
+                found.append(int(process.name))
+        except OSError:  # it ended, or is not ours to look at
+            continue
+    return found
+
+
+def test_the_same_source_is_built_once(fresh_cache: Path, tiny_problem: Problem, honest: str) -> None:
+    first, again = (build.build(tiny_problem, CPP, honest) for _ in range(2))
+    assert first.library is not None
+    assert first.library == again.library
+    assert first.library.read_bytes().startswith(b"\x7fELF")
+    assert (first.record.cached, again.record.cached) == (False, True)
+    assert first.record.seconds > 0
+    assert first.record.command == again.record.command
+
+
+def test_what_the_object_depends_on_makes_it_another(fresh_cache: Path, tiny_problem: Problem, honest: str) -> None:
+    def unoptimized(compiler: str, source: Path, output: Path) -> list[str]:
+        return [*CPP.command(compiler, source, output), "-O0"]
+
+    other_source = build.build(tiny_problem, CPP, honest + "\n// another\n")
+    other_command = build.build(tiny_problem, dataclasses.replace(CPP, command=unoptimized), honest)
+    other_cpu = build.build(tiny_problem, dataclasses.replace(CPP, target=lambda: "another CPU"), honest)
+    other_header = build.build(tiny_problem, dataclasses.replace(CPP, preamble=CPP.preamble + "\n// more"), honest)
+    one = build.build(tiny_problem, CPP, honest)
+    built = [one, other_source, other_command, other_cpu, other_header]
+    assert [each.record.cached for each in built] == [False] * 5
+    assert len({each.library for each in built}) == 5
+
+
+def test_a_failure_is_remembered_with_its_words(fresh_cache: Path, tiny_problem: Problem) -> None:
+    first, again = (build.build(tiny_problem, CPP, "#error no such luck") for _ in range(2))
+    assert first.library is None
+    assert again.library is None
+    assert "no such luck" in first.error
+    assert (again.error, again.record.cached) == (first.error, True)
+    assert str(fresh_cache) not in first.error
+
+
+def test_threads_that_build_the_same_source_share_one_artefact(
+    fresh_cache: Path, tiny_problem: Problem, honest: str
+) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        built = list(pool.map(lambda _: build.build(tiny_problem, CPP, honest), range(8)))
+    assert len({each.library for each in built}) == 1
+    kept = [path for path in (fresh_cache / "builds").glob("*/*") if path.is_dir()]
+    assert [path / "kernel.so" for path in kept] == [built[0].library]
+
+
+def test_a_compiler_that_hangs_is_stopped_with_all_its_helpers(
+    fresh_cache: Path, tiny_problem: Problem, monkeypatch: pytest.MonkeyPatch, honest: str
+) -> None:
+    monkeypatch.setattr(build, "BUILD_SECONDS", 1.5)
+    started = time.monotonic()
+    bomb = build.build(tiny_problem, CPP, TEMPLATE_BOMB)
+    assert time.monotonic() - started < 10
+    assert bomb.library is None
+    assert "was stopped" in bomb.error
+    while working_in(fresh_cache) and time.monotonic() - started < 10:  # a large process takes a moment to end
+        time.sleep(0.05)
+    assert working_in(fresh_cache) == []
+    assert list((fresh_cache / "builds").glob("*/build-*")) == []
+    assert build.build(tiny_problem, CPP, TEMPLATE_BOMB).record.cached is False
+
+
+def test_a_torrent_of_diagnostics_is_kept_head_and_tail(fresh_cache: Path, tiny_problem: Problem) -> None:
+    lines = "\n".join(f"#warning number {number} {'x' * 100}" for number in range(2000))
+    built = build.build(tiny_problem, CPP, f"{lines}\n#error the last word\n")
+    assert built.library is None
+    assert len(built.error) < 100_000
+    assert "number 0 " in built.error
+    assert "bytes left out" in built.error
+    assert "the last word" in built.error
+
+
+def test_a_full_disk_is_the_machines_fault_and_named(small_disk: Path, tiny_problem: Problem, honest: str) -> None:
+    with pytest.raises(MachineError, match="is full; free some space") as caught:
+        build.build(tiny_problem, CPP, honest)
+    assert str(small_disk) in str(caught.value)
+    with pytest.raises(MachineError, match="is full"):
+        build.build(tiny_problem, CPP, f"// {'x' * 20_000}\n{honest}")
+
+
+def test_a_cache_that_cannot_be_made_is_the_machines_fault(
+    tmp_path: Path, tiny_problem: Problem, monkeypatch: pytest.MonkeyPatch, compiler: str, honest: str
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TREESEARCH_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(MachineError, match="name another in TREESEARCH_CACHE"):
+        build.build(tiny_problem, CPP, honest)
+
+
+def test_without_a_compiler_one_sentence_says_how_to_get_one(
+    tmp_path: Path, tiny_problem: Problem, monkeypatch: pytest.MonkeyPatch, honest: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolchainError, match=r"no compiler for C\+\+.*install g\+\+"):
+        build.build(tiny_problem, CPP, honest)
+    with pytest.raises(ToolchainError, match=r"install g\+\+"):
+        Evaluator(tiny_problem, CPP, Protocol(1e-2))

@@ -1,0 +1,115 @@
+"""From samples to medians, intervals and accusations; and that timing has the machine to itself."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from treesearch.evaluation import cache, clock
+from treesearch.records import Measurement, Ratio, Timing
+
+
+def around(median: float, seed: int, count: int = 40, spread: float = 0.05) -> Timing:
+    noise = np.random.default_rng(seed).lognormal(0, spread, count)
+    return Timing(tuple(float(sample) for sample in median * noise))
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 3.0])
+def test_the_interval_holds_the_true_ratio(ratio: float) -> None:
+    held = 0
+    for seed in range(40):
+        measured = clock.speedup(around(ratio, 2 * seed), around(1, 2 * seed + 1))
+        assert measured.low <= measured.value <= measured.high
+        held += measured.low <= ratio <= measured.high
+    assert held >= 34  # 95 % of 40 is 38; fewer than 34 would come about once in a hundred sets of seeds
+
+
+def test_more_noise_widens_the_interval() -> None:
+    calm, noisy = (clock.speedup(around(2, 1, spread=s), around(1, 2, spread=s)) for s in (0.01, 0.3))
+    assert noisy.high - noisy.low > 5 * (calm.high - calm.low)
+
+
+def test_the_interval_is_a_function_of_the_samples() -> None:
+    baseline, kernel = around(2, 1), around(1, 2)
+    assert clock.speedup(baseline, kernel) == clock.speedup(baseline, kernel)
+
+
+def test_one_sample_of_each_gives_the_bare_ratio() -> None:
+    assert clock.speedup(Timing((3.0,)), Timing((2.0,))) == Ratio(1.5, 1.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "agree"),
+    [(1.0, 1.1, True), (1.0, 1.7, True), (1.0, 1.8, False), (0.001, 5.0, False), (100, 124, True), (100, 127, False)],
+)
+def test_clocks_may_differ_by_what_two_processes_cost(inside: float, outside: float, agree: bool) -> None:
+    said = clock.disagreement(Timing((inside,)), Timing((outside,)))
+    assert (said == "") is agree
+    if not agree:
+        assert f"{inside:.3g} ms in the worker, {outside:.3g} ms seen from outside" in said
+
+
+def test_one_interruption_accuses_nobody() -> None:
+    assert clock.disagreement(Timing((1.0,) * 9), Timing((1.1,) * 8 + (900.0,))) == ""
+
+
+def test_a_worker_that_reads_more_than_the_controller_is_not_accused() -> None:
+    assert clock.disagreement(Timing((2.0,)), Timing((1.0,))) == ""
+
+
+@pytest.mark.parametrize("samples", [(), (1.0, 0.0), (1.0, -1.0)])
+def test_a_timing_without_positive_samples_cannot_exist(samples: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        Timing(samples)
+
+
+def test_the_better_baseline_is_the_one_to_beat() -> None:
+    kernel, eager, compiled = Timing((1.0,)), Timing((4.0,)), Timing((3.0,))
+    both = Measurement(kernel, eager, Ratio(4, 4, 4), compiled, Ratio(3, 3, 3))
+    assert both.speedup.value == 3
+    assert Measurement(kernel, compiled, Ratio(3, 3, 3), eager, Ratio(4, 4, 4)).speedup.value == 3
+    assert Measurement(kernel, eager, Ratio(4, 4, 4)).speedup.value == 4
+    with pytest.raises(ValueError, match="both a timing and a speed-up"):
+        Measurement(kernel, eager, Ratio(4, 4, 4), compiled)
+
+
+def test_quartiles_enclose_the_median() -> None:
+    timing = Timing((5.0, 1.0, 3.0, 2.0, 4.0))
+    assert (timing.median, timing.quartiles) == (3.0, (2.0, 4.0))
+    assert Timing((2.0,)).quartiles == (2.0, 2.0)
+
+
+def test_timing_waits_for_builds_and_builds_wait_for_timing() -> None:
+    order: list[str] = []
+    building, go_on = threading.Event(), threading.Event()
+
+    def build() -> None:
+        with cache.building():
+            building.set()
+            assert go_on.wait(10)
+            order.append("built")
+
+    def measure() -> None:
+        with cache.timing():
+            order.append("timed")
+
+    builder, timer = threading.Thread(target=build), threading.Thread(target=measure)
+    builder.start()
+    assert building.wait(10)
+    timer.start()
+    with cache.building():  # a second build shares the machine with the first, while the timing waits
+        order.append("built too")
+    timer.join(0.2)
+    go_on.set()
+    builder.join(10)
+    timer.join(10)
+    assert order == ["built too", "built", "timed"]
+
+
+def test_a_time_below_what_storing_the_outputs_takes_is_not_believed() -> None:
+    mebibytes = 16 << 20
+    assert "less than writing the outputs" in clock.too_fast(Timing((1e-6,)), mebibytes, 2)
+    assert clock.too_fast(Timing((0.7,)), mebibytes, 2) == ""
+    assert clock.too_fast(Timing((1e-3,)), 4096, 2) == "", "a small output may well be this fast"

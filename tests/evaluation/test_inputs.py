@@ -1,0 +1,176 @@
+"""The deck: what calls it holds, and that its contents stay within the problem's domain."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from treesearch import problem
+from treesearch.errors import MachineError, ProblemError
+from treesearch.evaluation import inputs
+from treesearch.evaluation.inputs import NOMINAL, STRESS, Deck
+from treesearch.problem.reference import Reference
+from treesearch.records import Protocol
+
+PROTOCOL = Protocol(1e-2, nominal_calls=3)
+
+LINEAR = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(48, 32)
+        self.norm = nn.BatchNorm1d(32)
+        self.register_buffer("mask", (torch.arange(32) % 2).float())
+        self.register_buffer("nothing", torch.full((32,), float("-inf")))
+
+    def forward(self, x):
+        return torch.maximum(self.norm(self.linear(x)) * self.mask, self.nothing)
+
+def get_inputs():
+    return [torch.randn(16, 48)]
+
+def get_init_inputs():
+    return []
+"""
+
+ELEMENTWISE = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, FORWARD
+
+def get_inputs():
+    return [INPUTS]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def elementwise(forward: str, drawn: str) -> str:
+    return ELEMENTWISE.replace("FORWARD", forward).replace("INPUTS", drawn)
+
+
+def deck_of(source: str, seed: int = 5, protocol: Protocol = PROTOCOL) -> Deck:
+    return inputs.draw(problem.from_source("handmade", source), Reference("handmade", source), protocol, seed)
+
+
+def test_a_deck_has_the_nominal_calls_and_one_of_each_kind_of_stress() -> None:
+    deck = deck_of(LINEAR)
+    strata = [call.stratum for call in deck.calls]
+    assert strata == [NOMINAL] * 3 + list(STRESS)
+    assert len(strata) >= 10
+    assert deck.skipped == ()
+    assert deck.oracle == "float64"
+
+
+def test_the_same_seed_gives_the_same_deck_and_another_seed_another() -> None:
+    first, again, other = deck_of(LINEAR), deck_of(LINEAR), deck_of(LINEAR, seed=6)
+    for one, two, three in zip(first.calls, again.calls, other.calls, strict=True):
+        assert one.values.keys() == two.values.keys()
+        assert all(torch.equal(one.values[name], two.values[name]) for name in one.values)
+        assert all(map(torch.equal, one.expected, two.expected))
+        assert not torch.equal(one.values["linear_weight"], three.values["linear_weight"])
+
+
+def test_every_call_has_inputs_and_weights_of_its_own() -> None:
+    deck = deck_of(LINEAR)
+    for name in ("x", "linear_weight", "linear_bias"):
+        values = [call.values[name] for call in deck.calls]
+        assert not any(torch.equal(one, two) for index, one in enumerate(values) for two in values[:index]), name
+
+
+def test_weights_that_are_all_alike_are_changed_and_masks_are_not() -> None:
+    deck = deck_of(LINEAR)
+    stressed = [call for call in deck.calls if not call.nominal]
+    for call in stressed:
+        assert call.values["norm_weight"].std() > 0
+        assert call.values["norm_bias"].any()
+        assert torch.equal(call.values["mask"], (torch.arange(32) % 2).float())
+        assert torch.equal(call.values["nothing"], torch.full((32,), float("-inf")))
+        assert call.values["norm_num_batches_tracked"] == 0
+        assert bool((call.values["norm_running_var"] > 0).all())
+
+
+def test_the_expected_answer_is_the_references_in_float64() -> None:
+    for call in deck_of(elementwise("x):\n        return torch.exp(x)", "torch.rand(64, 64)")).calls:
+        assert call.expected[0].dtype is torch.float64
+        assert torch.equal(call.expected[0], call.values["x"].double().exp())
+        assert torch.equal(call.eager[0], call.values["x"].exp())
+
+
+def test_stress_answers_stay_within_reach_of_half_precision() -> None:
+    deck = deck_of(elementwise("x):\n        return x ** 3", "torch.randn(64, 64)"))
+    assert "large" in [call.stratum for call in deck.calls]
+    for call in deck.calls:
+        assert call.expected[0].abs().max() <= 3e4
+
+
+def test_stress_whose_answer_is_not_finite_is_left_out_and_named() -> None:
+    deck = deck_of(elementwise("x):\n        return torch.exp(x.double() * 20).float()", "torch.randn(64, 64)"))
+    strata = {call.stratum for call in deck.calls}
+    assert deck.skipped
+    assert strata.isdisjoint(deck.skipped)
+    assert strata | set(deck.skipped) == {NOMINAL, *STRESS}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "low", "high"),
+    [
+        ("torch.rand(64, 64)", 0, 1),
+        ("torch.softmax(torch.randn(64, 64), -1)", 0, 1),
+        ("torch.rand(64, 64) * 5", 0, float("inf")),
+        ("(torch.rand(64, 64) < 0.5).float()", 0, 1),
+    ],
+)
+def test_inputs_stay_in_their_domain(drawn: str, low: float, high: float) -> None:
+    for call in deck_of(elementwise("x):\n        return torch.sqrt(x + 1)", drawn)).calls:
+        assert low <= float(call.values["x"].min())
+        assert float(call.values["x"].max()) <= high
+
+
+def test_integers_and_bools_are_never_stressed_out_of_their_range() -> None:
+    forward = "x, index, mask):\n        return x[index] * mask"
+    source = elementwise(forward, "torch.randn(64), torch.randint(0, 64, (32,)), torch.rand(32) < 0.5")
+    for call in deck_of(source).calls:
+        assert 0 <= int(call.values["index"].min()) <= int(call.values["index"].max()) < 64
+        assert call.values["mask"].dtype is torch.bool
+
+
+def test_index_outputs_meet_no_ties() -> None:
+    deck = deck_of(elementwise("x):\n        return x.argmax(-1)", "torch.randn(16, 64)"))
+    assert {"ties", "constant", "spikes"}.isdisjoint(call.stratum for call in deck.calls)
+    assert deck.calls[0].expected[0].dtype is torch.int64
+
+
+@pytest.mark.parametrize(
+    ("forward", "label"),
+    [
+        ("x):\n        return (x.half() * 2).float()", "native"),
+        ("x):\n        return x * torch.tensor(2.0)", "float64"),
+        ("x):\n        return x.sum(dtype=torch.float32)[None]", "native"),
+        ("x):\n        return torch.zeros(x.shape[0]) + x[:, 0]", "float64"),
+    ],
+)
+def test_a_forward_that_rounds_has_a_native_oracle(forward: str, label: str) -> None:
+    assert deck_of(elementwise(forward, "torch.randn(16, 64)")).oracle == label
+
+
+def test_scalars_are_drawn_with_the_rest() -> None:
+    source = elementwise("x, k, s):\n        return x * k * s", "torch.randn(8, 64), 3, 0.5")
+    assert all(call.scalars == (3, 0.5) for call in deck_of(source).calls)
+
+
+def test_a_reference_that_is_not_finite_on_its_own_inputs_is_refused() -> None:
+    with pytest.raises(ProblemError, match="not finite on its own inputs"):
+        deck_of(elementwise("x):\n        return x.log()", "torch.randn(8, 64)"))
+
+
+def test_a_deck_that_cannot_fit_in_memory_is_refused_before_it_is_drawn() -> None:
+    source = elementwise("x):\n        return x + 1", "torch.zeros(1).expand(4)")
+    with pytest.raises(MachineError, match=r"GiB of memory\b.* Use smaller shapes"):
+        deck_of(source, protocol=Protocol(1e-2, nominal_calls=10**12))

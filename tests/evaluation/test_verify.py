@@ -1,0 +1,168 @@
+"""The arithmetic of being right."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from treesearch.evaluation import verify
+from treesearch.evaluation.inputs import NOMINAL, Call
+from treesearch.records import Argument, Problem, Role, Signature
+
+
+def problem_of(*outputs: torch.Tensor, tolerance: float = 1e-2) -> Problem:
+    arguments = [
+        Argument(f"out{index}", Role.OUTPUT, str(out.dtype).removeprefix("torch."), tuple(out.shape))
+        for index, out in enumerate(outputs)
+    ]
+    return Problem("handmade", "", Signature(tuple(arguments)), tolerance)
+
+
+def judged(
+    got: torch.Tensor,
+    expected: torch.Tensor,
+    *,
+    eager: torch.Tensor | None = None,
+    stratum: str = NOMINAL,
+    tolerance: float = 1e-2,
+) -> verify.Checked:
+    """`got` in place of `expected`, whose float32 rounding is eager's answer unless another is given."""
+    exact = expected.double() if expected.is_floating_point() else expected
+    call = Call(stratum, {}, (), (exact,), (expected if eager is None else eager,))
+    return verify.check(problem_of(expected, tolerance=tolerance), call, [got])
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_an_equal_output_has_no_error() -> None:
+    assert judged(draw(8, 64), draw(8, 64)) == verify.Checked(0.0, 0.0)
+
+
+@pytest.mark.parametrize(("factor", "right"), [(1.009, True), (1.011, False), (0.991, True), (0.989, False)])
+def test_a_row_may_err_by_the_tolerance_of_its_norm(factor: float, right: bool) -> None:
+    expected = draw(8, 64)
+    got = expected.clone()
+    got[3] *= factor
+    checked = judged(got, expected, stratum="wide")
+    assert (checked.failure == "") is right
+    assert checked.worst_error == pytest.approx(abs(factor - 1), rel=1e-3)
+
+
+def test_zeros_are_wrong_however_small_the_output_is() -> None:
+    expected = 1e-5 * draw(8, 64)
+    assert "rows beyond the tolerance" in judged(torch.zeros_like(expected), expected).failure
+
+
+def test_one_wrong_small_row_is_not_hidden_by_large_ones() -> None:
+    expected = draw(8, 64)
+    expected[5] *= 1e-3
+    got = expected.clone()
+    got[5] = 0
+    assert "1 of 8 rows" in judged(got, expected).failure
+
+
+@pytest.mark.parametrize(("value", "right"), [(0.0, True), (1e-3, True), (1e-2, False), (float("nan"), False)])
+def test_a_zero_row_is_judged_absolutely(value: float, right: bool) -> None:
+    """64 elements of 1e-3 have a norm of 0.008, of 1e-2 one of 0.08; the tolerance is 0.01."""
+    expected = draw(8, 64)
+    expected[2] = 0
+    got = expected.clone()
+    got[2] = value
+    checked = judged(got, expected, stratum="ties")
+    assert (checked.failure == "") is right
+    if right:
+        assert checked.worst_error == 0
+
+
+def test_an_output_that_is_all_zero_accepts_zero_alone() -> None:
+    expected = torch.zeros(4, 64)
+    assert not judged(torch.zeros(4, 64), expected).failure
+    assert judged(torch.full((4, 64), 0.1), expected).failure
+
+
+def test_nominal_calls_are_also_judged_element_by_element() -> None:
+    """One element of 4096 is lost in its row's norm."""
+    expected = draw(2, 4096)
+    got = expected.clone()
+    got[1, 7] += 0.2
+    assert not judged(got, expected, stratum="wide").failure
+    failure = judged(got, expected).failure
+    assert failure.startswith("output out0 of a nominal call: 1 of 8192 elements beyond rtol = atol = 0.01")
+    assert f"at (1, 7): got {float(got[1, 7]):.7g}, expected {float(expected[1, 7]):.7g}" in failure
+
+
+@pytest.mark.parametrize(("times", "right"), [(3.9, True), (4.1, False)])
+@pytest.mark.parametrize("stratum", [NOMINAL, "large"])
+def test_a_kernel_may_err_four_times_as_much_as_eager_does(stratum: str, times: float, right: bool) -> None:
+    expected, error = draw(8, 64), torch.full((8, 64), 0.1)
+    checked = judged(expected + times * error, expected, eager=expected + error, stratum=stratum)
+    assert (checked.failure == "") is right
+    assert checked.worst_error == pytest.approx(times * checked.eager_error, rel=1e-3)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_wrong_and_located(bad: float) -> None:
+    got = draw(2, 4, 32)
+    got[1, 2, 3] = bad
+    failure = judged(got, draw(2, 4, 32), stratum="spikes").failure
+    assert f"output out0 of a spikes call: 1 of 256 elements are not finite, the first at (1, 2, 3) ({bad})" in failure
+
+
+def test_a_wrong_row_is_reported_with_position_and_values() -> None:
+    expected = draw(4, 3, 64)
+    got = expected.clone()
+    got[2, 1, 9] += 5
+    failure = judged(got, expected, stratum="offset").failure
+    assert "1 of 12 rows beyond the tolerance of 0.01" in failure
+    assert f"at (2, 1, 9): got {float(got[2, 1, 9]):.7g}, expected {float(expected[2, 1, 9]):.7g}" in failure
+
+
+def test_short_rows_are_joined_until_they_have_an_error_to_speak_of() -> None:
+    assert verify.rows(torch.zeros(5, 4, 8)).shape == (5, 32)
+    assert verify.rows(torch.zeros(5, 64)).shape == (5, 64)
+    assert verify.rows(torch.zeros(3, 2)).shape == (1, 6)
+    assert verify.rows(torch.tensor(1.0)).shape == (1, 1)
+
+
+def test_a_number_is_judged_like_a_row_of_one() -> None:
+    assert not judged(torch.tensor(100.5), torch.tensor(100.0)).failure
+    assert "at (): got 102, expected 100" in judged(torch.tensor(102.0), torch.tensor(100.0)).failure
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_integers_must_be_equal(dtype: torch.dtype) -> None:
+    expected = torch.ones(4, 5, dtype=dtype)
+    got = expected.clone()
+    got[2, 3] = 0
+    assert not judged(expected.clone(), expected).failure
+    assert "1 of 20 elements differ, the first at (2, 3): got 0, expected 1" in judged(got, expected).failure
+
+
+def test_a_bool_that_is_neither_0_nor_1_is_wrong() -> None:
+    got = torch.full((4,), 2, dtype=torch.uint8).view(torch.bool)
+    assert "got 2, expected 1" in judged(got, torch.ones(4, dtype=torch.bool)).failure
+
+
+def test_every_output_counts_and_is_named() -> None:
+    first, second = draw(4, 64), draw(4, 64, seed=1)
+    call = Call(NOMINAL, {}, (), (first.double(), second.double()), (first, second))
+    failure = verify.check(problem_of(first, second), call, [first, -second]).failure
+    assert failure.startswith("output out1 of a nominal call")
+
+
+def test_precision_labels_follow_what_rounding_costs() -> None:
+    expected = draw(64, 512)
+
+    def label(got: torch.Tensor) -> str:
+        checked = judged(got, expected)
+        return verify.precision(checked.worst_error, checked.eager_error)
+
+    assert label(expected * (1 + 5e-5)) == "float32-like"
+    assert label(expected.half().float()) == "float16-like"
+    assert label(expected.bfloat16().float()) == "lower"
+
+
+def test_a_precision_that_eager_shares_is_the_references_own() -> None:
+    assert verify.precision(3e-3, 1e-3) == "float32-like"
