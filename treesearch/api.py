@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +191,8 @@ def _store(archive: Archive | str | os.PathLike[str] | None) -> Iterator[Archive
 def _open_models(
     config: Config, subject: Problem, options: ModelOptions, store: Archive, observe: Observer
 ) -> tuple[Model, ...]:
-    def failed(request: Request, why: str) -> None:
-        store.save_failed_ask(request, "", why)
+    def failed(name: str, request: Request, why: str) -> None:
+        store.save_failed_ask(request, name, why)
         observe(Asking(request, why))
 
     opened = []
@@ -201,7 +202,7 @@ def _open_models(
             sampling=config.sampling,
             options=options,
             recordings=lambda archive: recordings(archive, subject),
-            on_failure=failed,
+            on_failure=partial(failed, name),
         )
         models.check(model)
         opened.append(model)

@@ -51,9 +51,16 @@ def treesearch(debug: bool) -> None:
     """Make kernels fast by search: ideas from reasoning models, branched into verified, timed implementations."""
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run a command line and exit. Errors become one sentence; with --debug, their traceback comes first."""
-    given = sys.argv[1:] if arguments is None else arguments
+def main() -> None:
+    """Run this process's command line and exit."""
+    _leave(execute(sys.argv[1:]))
+
+
+def execute(given: list[str]) -> int:
+    """Run a command line and return its exit code.
+
+    Errors become one sentence on standard error; with --debug, their traceback comes first.
+    """
     debug = "--debug" in given
     # `treesearch run … --debug` is what people type; the option belongs to the group.
     ordered = ["--debug", *(word for word in given if word != "--debug")] if debug else given
@@ -65,14 +72,14 @@ def main(arguments: list[str] | None = None) -> None:
 
             traceback.print_exc()
         code = _explain(error)
-    _leave(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _explain(error: BaseException) -> int:
     """Say what went wrong in one sentence, and return the exit code."""
     if isinstance(error, Waiting):
         for line in error.pending:
-            click.echo(f"  {line}", err=True)
+            click.echo(f"  {_printable(line)}", err=True)
         click.echo(f"Waiting: {error} Run the same command again when they are there.", err=True)
         return error.exit_code
     if isinstance(error, TreesearchError):
@@ -98,8 +105,15 @@ def _explain(error: BaseException) -> int:
 
 
 def _said(message: str, code: int) -> int:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(f"Error: {_printable(message)}", err=True)
     return code
+
+
+def _printable(message: str) -> str:
+    """What went wrong may quote a reference, a compiler or a provider, none of which may steer the terminal."""
+    from treesearch.view.text import visible
+
+    return visible(message)
 
 
 def _leave(code: int) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from treesearch.lineage import Lineage
     from treesearch.records import Entry, Run
 
+MOST_SECONDS = 1e6
+"""Eleven days; what is longer, infinity included, is more than clocks and sockets can be told to wait."""
+
 archive_option = click.option(
     "--archive",
     metavar="URL",
@@ -27,6 +32,18 @@ archive_option = click.option(
     help="Archive to use, a path or a URL [default: .treesearch/archive.db].",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+class Seconds(click.FloatRange):
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=MOST_SECONDS, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if math.isnan(float(super().convert(value, param, ctx))):  # no comparison refuses it
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def out() -> Console:
@@ -43,7 +60,14 @@ def err() -> Console:
 
 
 def print_json(value: Any, *, compact: bool = False) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None if compact else 2))
+    written = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None if compact else 2)
+    click.echo("".join(map(_escaped, written)))
+
+
+def _escaped(character: str) -> str:
+    """Control and formatting characters, which JSON allows in part but a terminal would obey, as JSON escapes."""
+    harmless = character == "\n" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
+    return character if harmless else json.dumps(character)[1:-1]
 
 
 def named_archive(url: str | None) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option(
     "--deadline",
-    type=click.FloatRange(min=0, min_open=True),
+    type=common.Seconds(),
     default=20.0,
     show_default=True,
     help="Seconds a candidate may run.",

@@ -34,7 +34,7 @@ EFFORTS = ("minimal", "low", "medium", "high")
 @click.option("--language", default="auto", show_default=True, help="Kernel language: auto or cpp.")
 @click.option(
     "--deadline",
-    type=click.FloatRange(min=0, min_open=True),
+    type=common.Seconds(),
     default=20.0,
     show_default=True,
     help="Seconds a candidate may run.",
@@ -45,7 +45,7 @@ EFFORTS = ("minimal", "low", "medium", "high")
 @click.option("--api-base", metavar="URL", help="Address of the models' endpoint [default: the provider's].")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=common.Seconds(),
     default=600.0,
     show_default=True,
     help="Seconds one answer may take.",
@@ -140,19 +140,26 @@ def _report(result: Result, store: Archive, archive: str | None, as_json: bool) 
     console.print()
     console.print(tables.baselines(winner))
     console.print(tables.accuracy(winner))
-    console.print(f"kernel: {path}")
+    console.print(f"kernel: {path}", markup=False, soft_wrap=True)
     option = f" --archive {archive}" if archive else ""
-    console.print(f"next:   treesearch show {winner.kernel.id}{option}", soft_wrap=True)
+    console.print(f"next:   treesearch show {winner.kernel.id}{option}", markup=False, soft_wrap=True)
 
 
 def _save(result: Result, store: Archive) -> Path:
-    """Write the winner and its header beside the archive, ready to be compiled."""
+    """Write the winner and its header below the current folder, ready to be compiled."""
     from treesearch import languages
+    from treesearch.errors import MachineError
 
     language = languages.named(result.run.config.language)
     folder = Path(".treesearch") / "winners" / result.run.problem_name
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{result.winner.kernel.id}{language.suffix}"
-    path.write_text(result.winner.kernel.source or "")
-    (folder / "problem.h").write_text(language.header(store.problem(result.run.problem)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(result.winner.kernel.source or "")
+        (folder / "problem.h").write_text(language.header(store.problem(result.run.problem)))
+    except OSError as error:
+        raise MachineError(
+            f"The search is done, but {path} cannot be written: {error.strerror}; "
+            f"`treesearch show {result.winner.kernel.id}` prints the winner."
+        ) from error
     return path

@@ -10,8 +10,8 @@ from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
-from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status, digest
-from treesearch.steps.task import Task, asking, raise_gravest
+from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.steps.task import Task, asking, idea_name, raise_gravest
 
 REPAIRABLE = (Status.NO_CODE, Status.BUILD_FAILED, Status.CRASHED, Status.TIMED_OUT, Status.WRONG)
 
@@ -107,9 +107,9 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
 
 
 def _request(task: Task, number: int, slot: Slot) -> Request:
-    """The request for a slot's code. Its ordinal names the idea by content, not by place: recordings match on it."""
+    """The request for a slot's code."""
     idea = slot.proposal.idea if slot.proposal else None
-    name = digest(idea.title, idea.mechanism)[:8] if idea else f"seed{number}"
+    name = idea_name(idea) if idea else f"seed{number}"
     common = (task.problem, task.language, task.device)
     if slot.failed is not None:
         prompt = prompts.repair(*common, slot.failed, idea)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from treesearch.events import RoundBegan
 from treesearch.lineage import Lineage
 from treesearch.records import Entry, Round, Stage
@@ -30,12 +32,18 @@ def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
 def _pick(task: Task, number: int, lineage: Lineage) -> tuple[str, ...]:
     """The policy's choice; where a recorded archive has no ideas about some of it, the fastest others instead."""
     beam = task.run.config.beam
-    chosen = task.policy(lineage, beam)
+    chosen = _distinct(lineage, task.policy(lineage, beam))
     able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
     kept = [kernel for kernel in chosen if kernel in able]
     if len(kept) == len(chosen):
-        return tuple(chosen)
-    return tuple([*kept, *(kernel for kernel in able if kernel not in kept)][:beam])
+        return chosen
+    return _distinct(lineage, [*kept, *(kernel for kernel in able if kernel not in kept)])[:beam]
+
+
+def _distinct(lineage: Lineage, chosen: Sequence[str]) -> tuple[str, ...]:
+    """Each source once: about the same text, the same question would be asked, and paid for, twice."""
+    first = {lineage.entry(kernel).kernel.digest: kernel for kernel in reversed(chosen)}
+    return tuple(kernel for kernel in chosen if kernel in first.values())
 
 
 def _has_ideas(task: Task, number: int, entry: Entry) -> bool:

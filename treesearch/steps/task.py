@@ -16,7 +16,7 @@ from treesearch.languages import Language
 from treesearch.lineage import Lineage
 from treesearch.models import Model
 from treesearch.policies import Policy
-from treesearch.records import Answer, Device, Problem, Request, Run, Stage
+from treesearch.records import Answer, Device, Entry, Idea, Problem, Request, Run, Stage, digest
 
 ASKERS = 16
 """Requests to models in flight at once."""
@@ -68,6 +68,12 @@ class Task:
         }
         return str(len(rounds))
 
+    def implementable(self, parent: Entry, idea: Idea) -> bool:
+        """Whether the models can be asked for a kernel of this idea."""
+        variants = range(self.run.config.implementations)
+        asks = (f"{idea_name(idea)}.{variant}" for variant in variants)
+        return any(self.can_answer(Stage.KERNEL, parent.kernel.digest, ask) for ask in asks)
+
     def any_verified(self) -> bool:
         return any(entry.verified for entry in self.archive.entries(self.run.id))
 
@@ -75,6 +81,11 @@ class Task:
         """How many kernels ended how."""
         statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
         return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
+
+
+def idea_name(idea: Idea) -> str:
+    """An idea named by content, not by place: recordings match on it."""
+    return digest(idea.title, idea.mechanism)[:8]
 
 
 @contextmanager

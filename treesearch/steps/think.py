@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 
 from treesearch import answers, prompts
-from treesearch.errors import AnswersExhausted, NoUsableAnswer
-from treesearch.events import IdeasChosen
+from treesearch.errors import AnswersExhausted, NoUsableAnswer, Waiting
+from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Lineage
+from treesearch.models import ReplayModel
 from treesearch.records import Entry, Idea, Proposal, Stage
 from treesearch.steps.task import Task, asking, raise_gravest
+
+NOT_RECORDED = "no recorded answer implements it"
 
 
 def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
@@ -40,7 +43,7 @@ def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposa
     for (parent, _), future in zip(asked, futures, strict=True):
         request, ideas = future.result()
         for idea in ideas:
-            dropped = _likeness(idea, proposals)
+            dropped = _likeness(idea, proposals) if task.implementable(parent, idea) else NOT_RECORDED
             proposals.append(Proposal(task.run.id, number, len(proposals), parent.kernel.id, request, idea, dropped))
     if not proposals:
         raise NoUsableAnswer(f"Round {number} brought no usable idea; read the answers with `treesearch show`.")
@@ -53,13 +56,21 @@ def _ideas_about(
     """Id of the request and its ideas; an answer that holds none is asked for once more."""
     prompt = prompts.ideas(task.problem, task.language, task.device, parent, lineage, count)
     model = task.models[(number + index) % len(task.models)]
+    # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
+    limit = task.run.config.ideas if isinstance(model, ReplayModel) else count
     ask = task.next_ask(parent.kernel.digest, number)
+    ideas: tuple[Idea, ...] = ()
     for ordinal in (ask, f"{ask}r1"):
         request = task.request(number, Stage.IDEAS, parent.kernel.digest, ordinal, prompt)
+        task.observe(Moved(number, f"ideas.{index}", Step.ASKED))
         try:
-            ideas = answers.ideas(task.ask(model, request).text, count)
+            ideas = answers.ideas(task.ask(model, request).text, limit)
+        except Waiting:
+            task.observe(Moved(number, f"ideas.{index}", Step.DUE))
+            raise
         except AnswersExhausted:
-            ideas = ()
+            task.observe(Moved(number, f"ideas.{index}", Step.MISSED))
+            break
         if ideas:
             break
     return request.id, ideas

@@ -1,7 +1,8 @@
-"""A search while it runs: a line for everything that happened, and one live line for what is going on."""
+"""A search while it runs: a line for everything that happened, and live lines for what is going on."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from treesearch.errors import ArchiveError
 from treesearch.events import (
     Asking,
     Event,
@@ -41,7 +43,8 @@ class Progress:
         self._spend = spend
         self._run = ""
         self._lock = threading.Lock()
-        self._round, self._rounds, self._ideas = 0, 0, 0
+        self._spent = Usage(0, 0, 0.0)
+        self._round, self._rounds, self._ideas, self._missed = -1, 0, 0, 0
         self._steps: dict[tuple[int, str], Step] = {}
         self._judged = 0
         self._best: Entry | None = None
@@ -60,8 +63,11 @@ class Progress:
         self.stop()
 
     def stop(self) -> None:
-        """Take the live line away; lines already printed stay."""
+        """Take the live lines away; lines already printed stay."""
         self._live.stop()
+        if self._missed:
+            self._print(f"without a recorded answer, and so left out: {text.count(self._missed, 'request')}", "dim")
+            self._missed = 0
 
     def __call__(self, event: Event) -> None:
         with self._lock:
@@ -74,14 +80,14 @@ class Progress:
     @_take.register
     def _(self, event: RunOpened) -> None:
         self._run = event.run.id
-        kept = f"; continuing, {len(event.entries)} kernels are there already" if event.entries else ""
-        self._print(
-            f"run {event.run.id} on {event.run.problem_name}, models: {', '.join(event.run.config.models)}{kept}"
-        )
+        kept = f"; continuing with {text.count(len(event.entries), 'kernel')} from before" if event.entries else ""
+        models = text.one_line(", ".join(event.run.config.models))
+        self._print(f"run {event.run.id} on {text.one_line(event.run.problem_name)}, models: {models}{kept}")
 
     @_take.register
     def _(self, event: Replaying) -> None:
-        self._print(f"answers are replayed ({event.recording}); builds, checks and timings are live on this machine")
+        recording = text.one_line(event.recording)
+        self._print(f"answers are replayed ({recording}); builds, checks and timings are live on this machine")
 
     @_take.register
     def _(self, event: RoundBegan) -> None:
@@ -98,6 +104,7 @@ class Progress:
     @_take.register
     def _(self, event: IdeasChosen) -> None:
         self._ideas = sum(not proposal.dropped for proposal in event.proposals)
+        self._steps.clear()  # those of the questions that brought the ideas
         for proposal in event.proposals:
             dropped = f" (dropped: {text.one_line(proposal.dropped, 60)})" if proposal.dropped else ""
             self._print(f"  idea {proposal.ordinal}  {text.one_line(proposal.idea.title, 90)}{dropped}", "cyan")
@@ -105,6 +112,7 @@ class Progress:
     @_take.register
     def _(self, event: Moved) -> None:
         self._steps[event.number, event.ordinal] = event.step
+        self._missed += event.step is Step.MISSED
 
     @_take.register
     def _(self, event: Preparing) -> None:
@@ -113,7 +121,7 @@ class Progress:
 
     @_take.register
     def _(self, event: Asking) -> None:
-        self._print(f"  asking again: {text.one_line(event.error)}", "yellow")
+        self._print(f"  no answer: {text.one_line(event.error)}", "yellow")
 
     @_take.register
     def _(self, event: Judged) -> None:
@@ -132,27 +140,46 @@ class Progress:
         line = Text(f"  {entry.kernel.ordinal:<7}")
         line.append(f"{text.status(judged.status):<13}", style=COLOURS.get(judged.status, "red"))
         if judged.measurement:
-            line.append(f"{text.milliseconds(judged.milliseconds):>9}  {_against(entry)}  {text.idea_title(entry)}")
+            line.append(f"{text.milliseconds(judged.milliseconds):>10}  {_against(entry)}  {text.idea_title(entry)}")
         else:
-            line.append(text.one_line(judged.error, 120))
+            line.append(text.reason(judged, 120))
         self.console.print(line, highlight=False)
 
     def _print(self, message: str, style: str = "") -> None:
         self.console.print(Text(message, style=style), highlight=False)
 
     def _line(self) -> Text:
-        """The live line: where the round stands, the best so far, what it cost."""
-        counts = Counter(self._steps.values())
-        stages = [f"{count} {step}" for step in Step if (count := counts[step])]
-        parts = [f"round {self._round}/{self._rounds}"]
-        parts += [f"{self._ideas} ideas"] if self._ideas else []
-        parts += [*stages, f"{self._judged} judged"]
-        if self._best is not None:
-            parts.append(f"best {text.milliseconds(self._best.milliseconds)} {_against(self._best)}")
-        parts.append(text.spend(self._spend(self._run)) if self._run else "")
-        parts.append(f"{time.monotonic() - self._started:.0f} s")
-        line = Text(" · ".join(part for part in parts if part), style="bold")
+        """The live lines: where the round stands; the best so far and what it cost; what takes a while.
+
+        Drawn by a thread of its own, which must not wait for our lock: whoever holds it may be waiting to print.
+        """
+        overall = [self._best_so_far(), self._cost(), f"{time.monotonic() - self._started:.0f} s"]
+        line = Text(f"{self._standing()}\n{' · '.join(part for part in overall if part)}", style="bold")
+        line.no_wrap, line.overflow = True, "ellipsis"
         return line.append(f"\n{self._doing} …", style="dim") if self._doing else line
+
+    def _standing(self) -> str:
+        """Round, ideas, and candidates by stage."""
+        if self._round < 0:
+            return "starting"
+        counts = Counter(list(self._steps.values()))
+        parts = [f"round {self._round}/{self._rounds}"]
+        parts += [text.count(self._ideas, "idea")] if self._ideas else []
+        parts += [f"{count} {step}" for step in Step if (count := counts[step])]
+        parts += [f"{self._judged} judged"] if self._judged else []
+        return " · ".join(parts)
+
+    def _best_so_far(self) -> str:
+        best = self._best
+        return f"best {text.milliseconds(best.milliseconds)}, {_against(best)}" if best else ""
+
+    def _cost(self) -> str:
+        """What the run has cost; a store that is busy for a moment only delays the figure."""
+        if not self._run:
+            return ""
+        with contextlib.suppress(ArchiveError):
+            self._spent = self._spend(self._run)
+        return text.spend(self._spent)
 
 
 def _against(entry: Entry) -> str:

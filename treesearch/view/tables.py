@@ -39,22 +39,20 @@ def verdicts(rows: Iterable[tuple[str, Evaluation]]) -> Table:
             text.ratio(measured.eager_speedup if measured else None),
             text.ratio(measured.compile_speedup if measured else None),
             f"{judged.accuracy.worst_error:.1e}" if judged.accuracy else "–",
-            Text(text.one_line(judged.error, 160)),
+            Text(text.reason(judged, 160)),
         )
     return table
 
 
 def trajectory(path: Sequence[Entry]) -> Table:
     """From the root to a kernel: what each step did to the time."""
-    table = _table(">round", ">time", ">% of reference", "idea", "category", "kernel")
+    table = _table(">round", ">time", ">% of reference", "idea", "kernel")
     for entry in path:
-        idea = entry.kernel.idea
         table.add_row(
             str(entry.kernel.round),
             text.milliseconds(entry.milliseconds) if entry.milliseconds else _status_of(entry),
             text.percent(reference_percent(entry)),
             Text(_step_title(entry)),
-            str(idea.category) if idea else "",
             Text(entry.kernel.id, style="dim"),
         )
     return table
@@ -94,9 +92,12 @@ def run(found: Run, lineage: Lineage, hardware: Device, spent: Usage) -> Rendera
     fastest = lineage.fastest()
     counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
     tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
+    models = text.one_line(", ".join(found.config.models))
     head: list[RenderableType] = [
-        Text.assemble((f"{found.problem_name}", "bold"), f"  run {found.id} · {found.state} · {found.created[:16]}"),
-        Text(f"{hardware.name}, {hardware.cores} cores · {', '.join(found.config.models)} · {text.spend(spent)}"),
+        Text.assemble(
+            (text.one_line(found.problem_name), "bold"), f"  run {found.id} · {found.state} · {found.created[:16]}"
+        ),
+        Text(f"{text.one_line(hardware.name)}, {hardware.cores} cores · {models} · {text.spend(spent)}"),
         Text(tally),
     ]
     if fastest:
@@ -110,7 +111,7 @@ def _kernels(lineage: Lineage) -> Table:
         measured = entry.evaluation.measurement if entry.evaluation else None
         parent = lineage.parent(entry.kernel.id)
         failed = entry.evaluation is not None and not entry.evaluation.status.timed
-        why = text.one_line(entry.evaluation.error, 100) if entry.evaluation and failed else text.idea_title(entry)
+        why = text.reason(entry.evaluation) if entry.evaluation and failed else text.idea_title(entry)
         table.add_row(
             str(entry.kernel.round),
             entry.kernel.ordinal,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-from treesearch.records import Entry, Ratio, Status, Usage
+from treesearch.records import Entry, Evaluation, Ratio, Status, Usage
+
+ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
+"""A line of compiler or linker output that says what is wrong."""
 
 
 def milliseconds(value: float | None) -> str:
@@ -17,6 +21,10 @@ def milliseconds(value: float | None) -> str:
 def ratio(value: Ratio | None) -> str:
     """`3.21× (3.10–3.30)`: the value and its 95 % interval."""
     return f"{value.value:.2f}× ({value.low:.2f}–{value.high:.2f})" if value else "–"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(value: float | None) -> str:
@@ -38,6 +46,14 @@ def spend(usage: Usage) -> str:
     tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
     money = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.2f}"
     return f"{sum(tokens):,} tokens, {money}" if tokens else money
+
+
+def reason(judged: Evaluation, limit: int = 100) -> str:
+    """What went wrong, on one line: of a compiler's output, its first error rather than what leads up to it."""
+    error = judged.error
+    if judged.status is Status.BUILD_FAILED:
+        error = next((line for line in error.splitlines() if ERROR.search(line)), error)
+    return one_line(error, limit)
 
 
 def one_line(text: str, limit: int = 200) -> str:

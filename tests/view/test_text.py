@@ -1,0 +1,57 @@
+"""Figures and foreign text on a line of a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from treesearch.records import Evaluation, Protocol, Status, Usage
+from treesearch.view import text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (0.00442, "0.00442 ms"), (1.2345, "1.23 ms"), (999.4, "999 ms"), (12345.0, "12345 ms")],
+)
+def test_times_have_three_digits_and_a_unit(value: float | None, shown: str) -> None:
+    assert text.milliseconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("usage", "shown"),
+    [
+        (Usage(0, 0, 0.0), "0 tokens, $0.00"),
+        (Usage(1200, 34, 0.5), "1,234 tokens, $0.50"),
+        (Usage(7, None, None), "7 tokens, cost unknown"),
+        (Usage(), "cost unknown"),
+    ],
+)
+def test_what_is_not_known_of_the_spend_is_not_called_nothing(usage: Usage, shown: str) -> None:
+    assert text.spend(usage) == shown
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u200b", "\ud800", "\r"])
+def test_what_could_steer_a_terminal_is_made_visible(character: str) -> None:
+    assert text.visible(f"a{character}b") == "a\ufffdb"
+    assert character not in text.one_line(f"a{character}b")
+
+
+def test_layout_and_letters_of_any_script_stay() -> None:
+    assert text.visible("ü\n\t漢 ‖×‖") == "ü\n\t漢 ‖×‖"
+
+
+def test_one_line_is_cut_at_its_limit() -> None:
+    assert text.one_line("one\n  two\tthree", 9) == "one two …"
+
+
+def test_the_reason_of_a_failed_build_is_its_first_error() -> None:
+    log = "kernel.cpp: In function ‘f’:\nkernel.cpp:3:1: warning: x\nkernel.cpp:9:2: error: ‘y’ was not declared\n"
+    assert text.reason(_failed(Status.BUILD_FAILED, log)) == "kernel.cpp:9:2: error: ‘y’ was not declared"
+    assert text.reason(_failed(Status.BUILD_FAILED, LINKER)) == "k.cpp:(.text+0x1): undefined reference to `f'"
+    assert text.reason(_failed(Status.WRONG, "worst\nerror")) == "worst error"
+
+
+LINKER = "ld: in function `launch':\nk.cpp:(.text+0x1): undefined reference to `f'\ncollect2: error: ld returned 1\n"
+
+
+def _failed(status: Status, error: str) -> Evaluation:
+    return Evaluation(status, "device", Protocol(0.01), error)
