@@ -41,22 +41,30 @@ def test_one_sample_of_each_gives_the_bare_ratio() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inside", "outside", "agree"),
-    [(1.0, 1.1, True), (1.0, 1.7, True), (1.0, 1.8, False), (0.001, 5.0, False), (100, 124, True), (100, 127, False)],
+    ("inside", "outside", "crossing", "agree"),
+    [
+        (1.0, 1.1, 0.1, True),
+        (1.0, 1.6, 0.1, True),
+        (1.0, 1.7, 0.1, False),
+        (1.0, 2.5, 1.0, True),
+        (0.001, 5.0, 0.2, False),
+        (100, 125, 0.1, True),
+        (100, 126, 0.1, False),
+    ],
 )
-def test_clocks_may_differ_by_what_two_processes_cost(inside: float, outside: float, agree: bool) -> None:
-    said = clock.disagreement(Timing((inside,)), Timing((outside,)))
+def test_clocks_may_differ_by_what_asking_costs(inside: float, outside: float, crossing: float, agree: bool) -> None:
+    said = clock.disagreement(Timing((inside,)), Timing((outside,)), Timing((crossing,)))
     assert (said == "") is agree
     if not agree:
         assert f"{inside:.3g} ms in the worker, {outside:.3g} ms seen from outside" in said
 
 
 def test_one_interruption_accuses_nobody() -> None:
-    assert clock.disagreement(Timing((1.0,) * 9), Timing((1.1,) * 8 + (900.0,))) == ""
+    assert clock.disagreement(Timing((1.0,) * 9), Timing((1.1,) * 8 + (900.0,)), Timing((0.1,) * 9)) == ""
 
 
 def test_a_worker_that_reads_more_than_the_controller_is_not_accused() -> None:
-    assert clock.disagreement(Timing((2.0,)), Timing((1.0,))) == ""
+    assert clock.disagreement(Timing((2.0,)), Timing((1.0,)), Timing((0.1,))) == ""
 
 
 @pytest.mark.parametrize("samples", [(), (1.0, 0.0), (1.0, -1.0)])

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from treesearch.errors import MachineError
 from treesearch.records import digest
@@ -16,13 +17,26 @@ def folder() -> Path:
     """`$TREESEARCH_CACHE`, else `treesearch` in the user's cache folder."""
     named = os.environ.get("TREESEARCH_CACHE")
     base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "treesearch"
-    try:
+    with _writable(base):
         base.mkdir(parents=True, exist_ok=True)
+    return base
+
+
+@contextmanager
+def _writable(base: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise MachineError(
             f"Cannot write the cache {base}: {error.strerror}; name another in TREESEARCH_CACHE."
         ) from error
-    return base
+
+
+def _lock_file(name: str) -> IO[str]:
+    base = folder()
+    with _writable(base):
+        (base / "locks").mkdir(exist_ok=True)
+        return open(base / "locks" / name, "w")
 
 
 @contextmanager
@@ -41,7 +55,7 @@ def timing() -> Iterator[None]:
 
 @contextmanager
 def _locked(kind: int) -> Iterator[None]:
-    with open(folder() / "machine.lock", "w") as lock:
+    with _lock_file("machine") as lock:
         fcntl.flock(lock, kind)
         yield
 
@@ -49,9 +63,7 @@ def _locked(kind: int) -> Iterator[None]:
 @contextmanager
 def alone(name: str, otherwise: str) -> Iterator[None]:
     """Held by one process at a time; raises MachineError with the sentence `otherwise` for any further one."""
-    locks = folder() / "locks"
-    locks.mkdir(exist_ok=True)
-    with open(locks / digest(name)[:16], "w") as lock:
+    with _lock_file(digest(name)[:16]) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

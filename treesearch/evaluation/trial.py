@@ -84,6 +84,8 @@ class Trial:
         self.samples: dict[str, list[float]] = {KERNEL: [], **{kind: [] for kind in baselines.kinds}}
         self.outside: list[float] = []
         """The controller's own readings (ms), one for each in samples[KERNEL]."""
+        self.crossings: list[float] = []
+        """What the controller reads (ms) around a question that launches nothing, asked before each launch."""
         self.checks: list[verify.Checked] = []
 
     def run(self, library: Path) -> Outcome:
@@ -100,9 +102,9 @@ class Trial:
     def _doubt(self, kernel: Timing) -> str:
         """Why the kernel's time cannot be believed, or nothing."""
         written = sum(output.nbytes for output in self.sets[0].outputs())
-        return clock.disagreement(kernel, Timing(tuple(self.outside))) or clock.too_fast(
-            kernel, written, self.protocol.threads
-        )
+        outside, crossing = Timing(tuple(self.outside)), Timing(tuple(self.crossings))
+        too_fast = clock.too_fast(kernel, written, self.protocol.threads)
+        return clock.disagreement(kernel, outside, crossing) or too_fast
 
     def _visits(self) -> list[Visit]:
         """All visits in one shuffled order; which repeat of a call is checked cannot be known beforehand."""
@@ -162,9 +164,8 @@ class Trial:
         }
 
     def _launch(self, child: Child, index: int, call: Call) -> None:
-        started = time.perf_counter()
-        reply = self._ask(child, {"set": index, "scalars": call.scalars})
-        outside = 1e3 * (time.perf_counter() - started)
+        _, crossing = self._timed(child, {})
+        reply, outside = self._timed(child, {"set": index, "scalars": call.scalars})
         code, nanoseconds = reply.get("code"), reply.get("nanoseconds")
         if not isinstance(code, int) or not isinstance(nanoseconds, int) or not 0 < nanoseconds < LONGEST_READING:
             raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
@@ -173,6 +174,13 @@ class Trial:
         if call.nominal:
             self.samples[KERNEL].append(nanoseconds / 1e6)
             self.outside.append(outside)
+            self.crossings.append(crossing)
+
+    def _timed(self, child: Child, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """The worker's reply, and the controller's own reading around it (ms)."""
+        started = time.perf_counter()
+        reply = self._ask(child, message)
+        return reply, 1e3 * (time.perf_counter() - started)
 
     def _ask(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
         """Ask the worker, on the candidate's own time."""

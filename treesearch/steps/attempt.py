@@ -56,6 +56,8 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
                 error = future.exception()
                 if isinstance(error, Waiting | AnswersExhausted | ModelUnavailable):
                     failures.append(error)
+                    if isinstance(error, ModelUnavailable):
+                        due = {asked for asked in due if not asked.cancel()}
                     continue
                 candidate = future.result()
                 entry = _judge(task, candidate)

@@ -106,7 +106,9 @@ def run(found: Run, lineage: Lineage, hardware: Device, spent: Usage) -> Rendera
 
 
 def _kernels(lineage: Lineage) -> Table:
-    table = _table(">round", "slot", "kernel", "from", "status", ">time", ">vs eager", "idea, or what went wrong")
+    table = _table(
+        ">round", "slot", "kernel", "from", "status", ">time", ">vs eager", ">vs compile", "idea, or what went wrong"
+    )
     for entry in lineage.entries:
         measured = entry.evaluation.measurement if entry.evaluation else None
         parent = lineage.parent(entry.kernel.id)
@@ -120,6 +122,7 @@ def _kernels(lineage: Lineage) -> Table:
             _status_of(entry),
             text.milliseconds(entry.milliseconds),
             f"{measured.eager_speedup.value:.2f}×" if measured else "–",
+            f"{measured.compile_speedup.value:.2f}×" if measured and measured.compile_speedup else "–",
             Text(why),
         )
     return table
