@@ -13,7 +13,11 @@ from pathlib import Path
 import click
 import pytest
 
+from treesearch import resources
+from treesearch.archive import Archive
 from treesearch.cli import treesearch
+from treesearch.lineage import Lineage
+from treesearch.view import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -58,3 +62,13 @@ def test_make_targets_of_the_readme_exist() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"`?make (\w+)", README)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_recorded_figures_are_those_of_the_record() -> None:
+    with Archive(resources.record(), read_only=True) as record:
+        for run in record.runs():
+            lineage = Lineage(record.entries(run.id), record.edges(run.id))
+            fastest = lineage.fastest()
+            assert fastest is not None
+            printed = markdown.trajectory(run, record.device(run.device), lineage.path(fastest.kernel.id))
+            assert printed in README
