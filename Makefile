@@ -6,6 +6,7 @@
 
 PYTHON  ?= python3
 PROBLEM ?= bias_silu_clamp
+MODEL   ?= replay/
 ARGS    ?=
 
 VENV  := .venv
@@ -18,14 +19,14 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 .NOTPARALLEL:
 
 help:
-	@echo 'make run     search on PROBLEM ($(PROBLEM)); further flags in ARGS="--rounds 3"'
+	@echo 'make run     search on PROBLEM ($(PROBLEM)) with MODEL ($(MODEL)); further flags in ARGS="--rounds 3"'
 	@echo 'make test    lint, then every test; ARGS="-k archive" goes to pytest'
 	@echo 'make lint    ruff, its formatter and mypy'
 	@echo 'make clean   remove the environment and what builds and tools left; archives of runs stay'
 	@echo 'PYTHON=...   the interpreter to make the environment from (Python 3.11 or later)'
 
 run: compiler $(STAMP)
-	$(BIN)/treesearch run $(PROBLEM) $(ARGS)
+	$(BIN)/treesearch run $(PROBLEM) --model $(MODEL) $(ARGS)
 
 test: lint pytest
 

@@ -307,8 +307,33 @@ class TestModelsThatHelpNobody:
 
         with ScriptedEndpoint(reply) as endpoint:
             options = ModelOptions(api_base=endpoint.base_url)
-            with pytest.raises(NoUsableAnswer, match="Round 1 brought no usable idea"):
+            with pytest.raises(NoUsableAnswer, match="no round brought a usable idea"):
                 treesearch.search(
                     problem, models=["openai/s"], archive=tmp_path / "a.db", options=options, beam=1, rounds=1
                 )
         assert len(ideas) == 2
+
+    def test_a_round_without_ideas_does_not_lose_the_search(self, tmp_path: Path) -> None:
+        problem, asked = scripted.write_problem(tmp_path), list[str]()
+
+        def reply(prompt: str) -> str:
+            if not scripted.is_ideas(prompt):
+                return scripted.right(prompt)
+            asked.append(prompt)
+            return scripted.right(prompt) if len(asked) == 1 else "None occurs to me."
+
+        with ScriptedEndpoint(reply) as endpoint:
+            options = ModelOptions(api_base=endpoint.base_url)
+            result = treesearch.search(
+                problem,
+                models=["openai/s"],
+                archive=tmp_path / "a.db",
+                options=options,
+                beam=1,
+                rounds=2,
+                ideas=1,
+                implementations=1,
+            )
+        assert result.run.state is RunState.DONE
+        assert [entry.kernel.round for entry in result.lineage.entries] == [0, 1]
+        assert len(asked) == 3, "the second round's question was put twice"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,9 +98,20 @@ def search(
             _evaluator(subject, spoken, deadline_seconds, observe) as evaluator,
         ):
             observe(RunOpened(run, store.entries(run.id)))
-            can_answer = _replay_reach(opened)
-            here = store.device(run.device)
-            task = Task(run, subject, spoken, here, opened, function, store, evaluator, can_answer, observe)
+            replays = [model for model in opened if isinstance(model, ReplayModel)]
+            task = Task(
+                run=replace(run, config=config),
+                problem=subject,
+                language=spoken,
+                device=store.device(run.device),
+                models=opened,
+                policy=function,
+                archive=store,
+                evaluator=evaluator,
+                can_answer=partial(_any_has, replays) if len(replays) == len(opened) else always,
+                replays=len(replays) == len(opened),
+                observe=observe,
+            )
             lineage = loop.search(task)
         return Result(store.run(run.id), lineage)
 
@@ -123,11 +135,15 @@ def evaluate(
     evaluations = []
     with ExitStack() as stack:
         evaluators: dict[str, Evaluator] = {}
-        for path, source, language in zip(paths, sources, spoken, strict=True):
+        for language in spoken:
             if language.name not in evaluators:
                 opened = _evaluator(subject, language, deadline_seconds, observe)
                 evaluators[language.name] = stack.enter_context(opened)
-            evaluations.append(evaluators[language.name].evaluate(source))
+        used = [evaluators[language.name] for language in spoken]
+        pool = stack.enter_context(ThreadPoolExecutor(device.cores()))
+        builds = [pool.submit(evaluator.build, source) for evaluator, source in zip(used, sources, strict=True)]
+        for path, evaluator, build in zip(paths, used, builds, strict=True):
+            evaluations.append(evaluator.judge(build.result()))
             judged(path, evaluations[-1])
     return evaluations
 
@@ -211,16 +227,8 @@ def _open_models(
     return tuple(opened)
 
 
-def _replay_reach(opened: Sequence[Model]) -> Callable[[Stage, str, str], bool]:
-    """What models can be asked about: anything, unless all of them are recordings."""
-    replays = [model for model in opened if isinstance(model, ReplayModel)]
-    if len(replays) < len(opened):
-        return always
-
-    def reach(stage: Stage, parent: str, ordinal: str) -> bool:
-        return any(model.has(stage, parent, ordinal) for model in replays)
-
-    return reach
+def _any_has(replays: Sequence[ReplayModel], stage: Stage, parent: str, ordinal: str) -> bool:
+    return any(model.has(stage, parent, ordinal) for model in replays)
 
 
 def _evaluator(subject: Problem, language: Language, deadline_seconds: float, observe: Observer) -> Evaluator:

@@ -25,8 +25,14 @@ def search(task: Task) -> Lineage:
         if parents is None:
             break
         proposals = think(task, number, parents)
-        attempt(task, number, proposals)
+        if proposals or not parents:
+            attempt(task, number, proposals)
     if not task.any_verified():
         raise NoUsableAnswer(f"No kernel was verified: {task.tally()}. Try another model; `treesearch show` lists why.")
+    if task.run.config.rounds and not task.archive.proposals(task.run.id):
+        raise NoUsableAnswer(
+            "The models answered, but no round brought a usable idea, so only first kernels were tried. Read the "
+            "answers with `treesearch show`, or try another model."
+        )
     task.archive.set_state(task.run.id, RunState.DONE)
     return task.lineage()

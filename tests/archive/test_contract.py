@@ -85,10 +85,10 @@ def test_more_rounds_wake_a_finished_run(archive: Archive, samples: Samples, run
     assert (more.id, more.config.rounds, more.state) == (run.id, 9, RunState.RUNNING)
 
 
-def test_fewer_rounds_leave_a_finished_run_finished(archive: Archive, samples: Samples, run: Run) -> None:
+def test_fewer_rounds_leave_a_finished_run_as_it_was(archive: Archive, samples: Samples, run: Run) -> None:
     archive.set_state(run.id, RunState.DONE)
     fewer = archive.open_run(samples.problem, replace(samples.config, rounds=1), samples.device)
-    assert (fewer.config.rounds, fewer.state) == (1, RunState.DONE)
+    assert (fewer.config.rounds, fewer.state) == (run.config.rounds, RunState.DONE)
 
 
 def test_a_configuration_without_optional_values_comes_back(archive: Archive, samples: Samples) -> None:
@@ -198,11 +198,12 @@ def test_every_failed_ask_is_kept(archive: Archive, samples: Samples, run: Run) 
     [
         ([], Usage(0, 0, 0.0)),
         ([Usage(), Usage()], Usage()),
-        ([Usage(5, 7, 0.5), Usage(), Usage(1, None, 0.25)], Usage(6, 7, 0.75)),
+        ([Usage(5, 7, 0.5), Usage(), Usage(1, None, 0.25)], Usage(6, 7, None)),
+        ([Usage(5, 7, 0.5), Usage(1, None, 0.25)], Usage(6, 7, 0.75)),
         ([Usage(2**31 - 1, 0, 0.0)] * 2, Usage(2**32 - 2, 0, 0.0)),
     ],
 )
-def test_spending_sums_what_is_known(
+def test_spending_sums_tokens_that_are_known_and_money_where_all_of_it_is(
     archive: Archive, samples: Samples, run: Run, usages: list[Usage], total: Usage
 ) -> None:
     for ordinal, usage in enumerate(usages):

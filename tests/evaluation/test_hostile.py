@@ -331,3 +331,40 @@ def test_a_kernel_that_is_merely_slow_agrees_with_the_controllers_clock(judge: J
     assert judged.status is Status.VERIFIED, judged.error
     assert judged.milliseconds is not None
     assert judged.milliseconds > 5
+
+
+def test_work_that_goes_on_after_launch_returned_does_not_count(judge: Judge) -> None:
+    """A thread that lives on writes the outputs while, and after, launch says that it is done."""
+    above = """
+#include <atomic>
+#include <thread>
+static std::atomic<const float*> from{nullptr};
+static std::atomic<float*> to{nullptr};
+static void finish() {
+    for (;;) {
+        float* out = to.exchange(nullptr);
+        if (!out) { usleep(50); continue; }
+        const float* x = from.load();
+        for (int64_t i = 0; i < x_numel; ++i) { out[i] = x[i] * x[i] + 1; if (i % 512 == 0) usleep(100); }
+    }
+}
+"""
+    lazily = """
+    static bool started = false;
+    if (!started) { started = true; std::thread(finish).detach(); }
+    from = x; to = out;
+    return 0;
+"""
+    judged = judge(kernel(above=above, before=lazily))
+    assert judged.status is Status.WRONG, judged
+    joined = (
+        "std::thread worker([=] { for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1; }); worker.join();"
+    )
+    assert judge(kernel(above="#include <thread>", before=f"{joined} return 0;")).status is Status.VERIFIED
+
+
+def test_what_a_compiler_prints_does_not_pass_for_a_full_disk(judge: Judge) -> None:
+    warned = judge(kernel(above="#warning No space left on device"))
+    assert warned.status is Status.VERIFIED, warned.error
+    failed = judge(kernel(above="#error No space left on device"))
+    assert failed.status is Status.BUILD_FAILED

@@ -174,3 +174,29 @@ def test_a_deck_that_cannot_fit_in_memory_is_refused_before_it_is_drawn() -> Non
     source = elementwise("x):\n        return x + 1", "torch.zeros(1).expand(4)")
     with pytest.raises(MachineError, match=r"GiB of memory\b.* Use smaller shapes"):
         deck_of(source, protocol=Protocol(1e-2, nominal_calls=10**12))
+
+
+def test_spares_are_draws_of_their_own_that_nothing_tells_from_checked_calls() -> None:
+    deck = deck_of(LINEAR, protocol=Protocol(1e-2, nominal_calls=3, repeats=4))
+    assert len(deck.spares) == 9
+    assert not any(spare.checked for spare in deck.spares)
+    nominal = [call for call in deck.calls if call.nominal]
+    everything = [call.values["x"] for call in (*nominal, *deck.spares)]
+    for index, one in enumerate(everything):
+        for other in everything[:index]:
+            ratio = (one / other).flatten()
+            assert float(ratio.std()) > 0.5, "neither the same contents nor a multiple of them"
+    spread = torch.stack([spare.values["x"] for spare in deck.spares]).std()
+    assert abs(float(spread) - 1) < 0.05
+    weights = [spare.values["linear_weight"] for spare in deck.spares]
+    assert not any(torch.equal(weights[0], other) for other in weights[1:])
+
+
+def test_a_deck_has_ten_checked_calls_where_the_reference_survives_little_stress() -> None:
+    picky = elementwise(
+        "x):\n        assert bool((x.sum(1) - 1).abs().max() < 1e-3)\n        return x * 2",
+        "torch.softmax(torch.randn(8, 64), 1)",
+    )
+    deck = deck_of(picky, protocol=Protocol(1e-2, nominal_calls=4, repeats=2))
+    assert len(deck.skipped) >= 5
+    assert sum(call.checked for call in deck.calls) == len(deck.calls) >= 10

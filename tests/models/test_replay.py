@@ -30,9 +30,9 @@ def test_the_same_place_in_another_run_gets_the_recorded_answer() -> None:
     assert (given.model, given.answered_by) == ("replay/old.db", "some-model")
 
 
-def test_a_replayed_answer_keeps_its_tokens_and_has_no_price() -> None:
+def test_a_replayed_answer_uses_no_tokens_and_costs_nothing() -> None:
     given = ReplayModel("replay/", [(ASKED, GIVEN)]).ask(ASKED)
-    assert given.usage == Usage(100, 50, None)
+    assert given.usage == Usage(None, None, 0.0)
     assert (given.seconds, given.created) == (None, "")
 
 

@@ -132,6 +132,12 @@ class Reader:
             row = session.get(s.AnswerRow, request_id)
             return None if row is None else mapping.answer_of(row)
 
+    def exchange(self, request_id: str) -> tuple[Request, Answer] | None:
+        """A question with its answer."""
+        with self._reading() as session:
+            row = session.get(s.AnswerRow, request_id)
+            return None if row is None else (mapping.request_of(row), mapping.answer_of(row))
+
     def answers(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
         """A run's answers by round, stage and ordinal, each with its request."""
         query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
@@ -155,16 +161,19 @@ class Reader:
             return tuple(map(mapping.failed_ask_of, rows))
 
     def spend(self, run_id: str) -> Usage:
-        """What a run's answers cost: sums over what is known; None where answers came but none of them says."""
+        """What a run's answers cost: tokens that are known, and money where every answer's price is known."""
         query = select(
             func.count().label("answers"),
             func.sum(s.AnswerRow.input_tokens).label("asked"),
             func.sum(s.AnswerRow.output_tokens).label("answered"),
             func.sum(s.AnswerRow.cost_usd).label("cost"),
+            func.count(s.AnswerRow.cost_usd).label("priced"),
         )
         with self._reading() as session:
             total = session.execute(query.where(s.AnswerRow.run == run_id)).one()
-        return Usage(total.asked, total.answered, total.cost) if total.answers else Usage(0, 0, 0.0)
+        if not total.answers:
+            return Usage(0, 0, 0.0)
+        return Usage(total.asked, total.answered, total.cost if total.priced == total.answers else None)
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 

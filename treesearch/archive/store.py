@@ -151,4 +151,4 @@ def _latest_alike(session: Session, problem: Problem, config: Config, device: De
 def _continue(row: s.RunRow, config: Config) -> None:
     if config.rounds > row.rounds:
         row.state = RunState.RUNNING
-    row.rounds = config.rounds
+    row.rounds = max(row.rounds, config.rounds)

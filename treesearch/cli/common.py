@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treesearch.archive import Archive
     from treesearch.lineage import Lineage
-    from treesearch.records import Entry, Run
+    from treesearch.records import Answer, Entry, Request, Run
 
 MOST_SECONDS = 1e6
 """Eleven days; what is longer, infinity included, is more than clocks and sockets can be told to wait."""
@@ -126,6 +126,20 @@ def _run(store: Archive, name: str) -> tuple[Run, str | None]:
 def _kernel(store: Archive, name: str) -> tuple[Run, str | None]:
     run, kernel = store.kernel(name)
     return run, kernel.id
+
+
+def exchange(stores: list[Archive], name: str | None) -> tuple[Request, Answer]:
+    """What a model was asked and what it said, by the answer's id or that of the kernel that came of it."""
+    for store in stores:
+        if name and (found := store.exchange(name)):
+            return found
+    store, _, kernel = find(stores, name)
+    found = store.exchange(store.kernel(kernel)[1].answer) if kernel else None
+    if found is None:
+        raise UsageError(
+            "Name a kernel or an answer whose prompt or answer to print; `treesearch show RUN` lists them."
+        )
+    return found
 
 
 def lineage_of(store: Archive, run: Run) -> Lineage:

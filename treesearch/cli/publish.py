@@ -18,10 +18,16 @@ def publish(name: str, into: str | None, archive: str | None) -> None:
     """
     from treesearch import resources
     from treesearch.archive import Archive
+    from treesearch.errors import UsageError
 
-    with Archive(common.named_archive(archive)) as source:
+    if into is None and resources.record().parent.name == "_data":
+        raise UsageError(
+            "This treesearch is installed, not checked out: name the record to publish to with --into PATH."
+        )
+    target = into or str(resources.record())
+    with Archive(common.named_archive(archive), read_only=True) as source:
         run = source.run(name)
-        with Archive(into or resources.record()) as record:
+        with Archive(target) as record:
             record.merge(source, run.id)
             record.seal()
-    click.echo(f"Run {run.id} on {run.problem_name} is in {into or resources.record().name}.", err=True)
+    click.echo(f"Run {run.id} on {run.problem_name} is in {target}.", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,19 +115,13 @@ def run(
 def _say_which_model(chosen: tuple[str, ...]) -> None:
     from treesearch import api
 
-    if chosen == (api.SHIPPED,):
-        click.echo(
-            "No --model is named and no provider's key is set, so recorded answers are replayed. To search for real: "
-            "--model openai/gpt-5.6 with OPENAI_API_KEY set, or --model file/DIR; `treesearch doctor` lists the keys.",
-            err=True,
-        )
-    else:
+    if chosen != (api.SHIPPED,):
         click.echo(f"No --model is named; asking {chosen[0]}, whose key is set.", err=True)
 
 
 def _report(result: Result, store: Archive, archive: str | None, as_json: bool) -> None:
     """The trajectory, the winner's file, and what to type next."""
-    from treesearch.view import data, tables
+    from treesearch.view import data, tables, text
 
     winner, lineage = result.winner, result.lineage
     path = _save(result, store)
@@ -141,7 +136,8 @@ def _report(result: Result, store: Archive, archive: str | None, as_json: bool) 
     console.print(tables.baselines(winner))
     console.print(tables.accuracy(winner))
     console.print(f"kernel: {path}", markup=False, soft_wrap=True)
-    option = f" --archive {archive}" if archive else ""
+    option = f" --archive {shlex.quote(archive if '://' not in archive else store.url)}" if archive else ""
+    console.print(f"spent:  {text.spend(store.spend(result.run.id))}")
     console.print(f"next:   treesearch show {winner.kernel.id}{option}", markup=False, soft_wrap=True)
 
 

@@ -92,6 +92,14 @@ def settle(subjects: list[Subject]) -> None:
             return
 
 
+def timed(subject: Subject, command: dict[str, Any]) -> dict[str, Any]:
+    """The reading, or what the reference raised: it is the user's code, and may raise anything."""
+    try:
+        return {"nanoseconds": subject.time(command["which"], command["scalars"])}
+    except Exception as error:  # see above
+        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
@@ -109,7 +117,7 @@ def main() -> None:
                 reply: dict[str, Any] = {"error": compile_all(subjects)}
                 settle(subjects)
             else:
-                reply = {"nanoseconds": subjects[command["set"]].time(command["which"], command["scalars"])}
+                reply = timed(subjects[command["set"]], command)
             replies.write(json.dumps(reply) + "\n")
 
 

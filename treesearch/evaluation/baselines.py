@@ -66,6 +66,8 @@ class Baselines:
             reply = self._child.ask({"which": which, "set": buffers, "scalars": call.scalars}, CALL_SECONDS)
         except (ChildDied, DeadlinePassed) as error:
             raise MachineError(f"The process that times the reference failed ({which}): {error}.") from error
+        if "error" in reply:
+            raise MachineError(f"The reference raised on its own inputs ({which}): {reply['error']}.")
         return float(reply["nanoseconds"]) / 1e6
 
     def close(self) -> None:

@@ -18,11 +18,18 @@ NOMINAL = "nominal"
 LARGEST = 3e4
 """Stress outputs stay below this, within float16's range, unless nominal outputs already exceed it."""
 SHRINK = (1.0, 0.25, 0.0625)
+FEWEST_CALLS = 10
+"""Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
+SPARE_BYTES = 1 << 30
+"""Memory for spares. Where a problem is so large that fewer fit than there are repeats, each serves several."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One set of contents for the buffers, with the answers. Tensors are by argument name."""
+    """One set of contents for the buffers, with the answers. Tensors are by argument name.
+
+    A spare has no answers: it is a nominal draw like any other, for timing alone.
+    """
 
     stratum: str
     values: dict[str, torch.Tensor]
@@ -36,12 +43,18 @@ class Call:
     def nominal(self) -> bool:
         return self.stratum == NOMINAL
 
+    @property
+    def checked(self) -> bool:
+        return bool(self.expected)
+
 
 @dataclass(frozen=True)
 class Deck:
     """Distinct calls: several nominal draws, and one of each kind of stress that the reference survives."""
 
     calls: tuple[Call, ...]
+    spares: tuple[Call, ...]
+    """Further nominal draws, which a kernel cannot tell from those that are checked."""
     oracle: str
     seed: int
     skipped: tuple[str, ...]
@@ -60,7 +73,10 @@ def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int) 
     stressed = {name: drawer.stressed(name, seeds.getrandbits(48)) for name in _kinds(problem)}
     survivors = [call for call in (*calls, *stressed.values()) if call]
     skipped = tuple(name for name, call in stressed.items() if call is None)
-    return Deck(tuple(survivors), drawer.oracle, seed, skipped)
+    while len(survivors) < FEWEST_CALLS:
+        survivors += [call for call in [drawer.call(NOMINAL, seeds.getrandbits(48))] if call]
+    spares = tuple(drawer.spare(seeds.getrandbits(48)) for _ in range(_spares(problem, protocol)))
+    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped)
 
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -130,6 +146,11 @@ class _Drawer:
             return None
         values, scalars = self._arrange(inputs, state)
         return Call(kind, values, scalars, tuple(expected), tuple(eager))
+
+    def spare(self, seed: int) -> Call:
+        model = self.reference.model(seed)
+        values, scalars = self._arrange(self.reference.inputs(seed + 1), {**weights(model), **buffers(model)})
+        return Call(NOMINAL, {name: value.contiguous() for name, value in values.items()}, scalars, (), ())
 
     def _forward(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
         # A forward may change buffers (batch norm's running statistics): it gets copies.
@@ -201,11 +222,20 @@ def _largest(outputs: tuple[torch.Tensor, ...]) -> float:
     return max((float(out.abs().max()) for out in outputs if out.is_floating_point()), default=0.0)
 
 
+def _spares(problem: Problem, protocol: Protocol) -> int:
+    wanted = protocol.nominal_calls * (protocol.repeats - 1)
+    return min(wanted, max(2, SPARE_BYTES // _nbytes(problem, outputs=False)))
+
+
 def _check_memory(problem: Problem, protocol: Protocol) -> None:
-    """A deck holds inputs, float64 answers and eager answers of every call."""
-    per_call = 0
-    for argument in problem.signature.arguments:
-        size = torch.empty(argument.shape, dtype=getattr(torch, argument.dtype), device="meta").nbytes
-        per_call += size * (4 if argument.role is Role.OUTPUT else 1)
-    needed = per_call * (protocol.nominal_calls + len(STRESS) + 4)
+    """A deck holds inputs, float64 answers and eager answers of every call, and the inputs of spares."""
+    calls = protocol.nominal_calls + len(STRESS) + 4
+    contents, answers = _nbytes(problem, outputs=False), _nbytes(problem, outputs=True)
+    needed = calls * (contents + 4 * answers) + _spares(problem, protocol) * contents
     memory.require(needed, f"Judging {problem.name}")
+
+
+def _nbytes(problem: Problem, *, outputs: bool) -> int:
+    """Bytes of one set of outputs, or of everything else, at the problem's own precision."""
+    arguments = [one for one in problem.signature.arguments if (one.role is Role.OUTPUT) is outputs]
+    return sum(torch.empty(one.shape, dtype=getattr(torch, one.dtype), device="meta").nbytes for one in arguments)

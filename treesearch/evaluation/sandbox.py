@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -65,8 +66,9 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, "HOME": tempfile.gettempdir(), **(extra or {})}
 
 
-def confined(command: Sequence[str], limits: Limits) -> list[str]:
-    settings = {"memory": limits.memory, "file": limits.file, "parent": os.getpid()}
+def confined(command: Sequence[str], limits: Limits, *, supervised: bool = False) -> list[str]:
+    """`supervised`: a process stays above the command and takes its whole group along when the controller dies."""
+    settings = {"memory": limits.memory, "file": limits.file, "parent": os.getpid(), "supervised": supervised}
     return [sys.executable, "-I", "-S", str(CONFINE), json.dumps(settings), *command]
 
 
@@ -75,7 +77,7 @@ def run(command: Sequence[str], *, seconds: float, limits: Limits, cwd: Path) ->
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            confined(command, limits),
+            confined(command, limits, supervised=True),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -160,6 +162,19 @@ class Child:
             self.close()
             raise ChildDied("it sent something that is not a reply")
         return reply
+
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """The child's group runs inside the block and is stopped after it, whatever its threads are at."""
+        self._signal(signal.SIGCONT)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
 
     def output(self) -> str:
         """What the child printed, head and tail."""

@@ -49,14 +49,6 @@ class Outcome:
     doubt: str
 
 
-@dataclass(frozen=True)
-class Visit:
-    """One launch on one call of the deck, its outputs checked or not."""
-
-    call: Call
-    checked: bool
-
-
 @contextmanager
 def _single_threaded() -> Iterator[None]:
     """Keep this process's own OpenMP threads asleep: filling and checking must not spin into a timed call."""
@@ -106,13 +98,11 @@ class Trial:
         too_fast = clock.too_fast(kernel, written, self.protocol.threads)
         return clock.disagreement(kernel, outside, crossing) or too_fast
 
-    def _visits(self) -> list[Visit]:
-        """All visits in one shuffled order; which repeat of a call is checked cannot be known beforehand."""
-        visits = []
-        for call in self.deck.calls:
-            repeats = self.protocol.repeats if call.nominal else 1
-            checked = self.chance.randrange(repeats)
-            visits += [Visit(call, index == checked) for index in range(repeats)]
+    def _visits(self) -> list[Call]:
+        """Every call of the deck once and spares for the repeats, in an order drawn by lot."""
+        nominal = sum(call.nominal for call in self.deck.calls)
+        repeats = nominal * (self.protocol.repeats - 1)
+        visits = [*self.deck.calls, *(self.deck.spares[turn % len(self.deck.spares)] for turn in range(repeats))]
         self.chance.shuffle(visits)
         return visits
 
@@ -132,36 +122,28 @@ class Trial:
         self._ask(child, call)
         return child
 
-    def _visit(self, child: Child, visit: Visit) -> None:
+    def _visit(self, child: Child, call: Call) -> None:
         """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
         index = self.chance.randrange(len(self.sets))
         buffers = self.sets[index]
-        values = visit.call.values if visit.checked else self._varied(visit.call.values)
-        buffers.fill(values)
-        subjects = list(self.samples) if visit.call.nominal else [KERNEL]
+        buffers.fill(call.values)
+        subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
         for subject in subjects:
-            time.sleep(SETTLE_SECONDS)
             if subject != KERNEL:
-                self.samples[subject].append(self.baselines.time(subject, index, visit.call))
+                time.sleep(SETTLE_SECONDS)
+                self.samples[subject].append(self.baselines.time(subject, index, call))
                 continue
-            self._launch(child, index, visit.call)
-            if visit.checked:
+            with child.awake():
+                time.sleep(SETTLE_SECONDS)
+                self._launch(child, index, call)
+            if call.checked:  # the worker is stopped: what it has not written yet does not count
                 snapshot = [output.clone() for output in buffers.outputs()]
-        if damaged := buffers.damage(values):
+        if damaged := buffers.damage(call.values):
             raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
-        if visit.checked:
-            self._check(visit.call, snapshot)
-
-    def _varied(self, values: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        """The same contents scaled a little, so that a repeat finds no answer that the kernel may have kept."""
-        factor = self.chance.uniform(0.9, 0.99)
-        scaled = {argument.name for argument in self.problem.signature.of(Role.INPUT, Role.PARAMETER)}
-        return {
-            name: value * factor if name in scaled and value.is_floating_point() else value
-            for name, value in values.items()
-        }
+        if call.checked:
+            self._check(call, snapshot)
 
     def _launch(self, child: Child, index: int, call: Call) -> None:
         _, crossing = self._timed(child, {})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from treesearch.errors import AnswersExhausted
-from treesearch.records import Answer, Request, Stage
+from treesearch.records import Answer, Request, Stage, Usage
 
 Recordings = Sequence[tuple[Request, Answer]]
 """The stored requests of one problem with their answers, in the order recorded."""
@@ -20,7 +20,7 @@ class ReplayModel:
     """A model that gives the recorded answer to the request in the same place of a search.
 
     The place is (problem, parent's source, stage, ordinal), so it does not depend on the run or the round. Where
-    several recordings hold one place, the first wins. Answers cost nothing, so they carry no price.
+    several recordings hold one place, the first wins. Repeating an answer uses no tokens and costs nothing.
     """
 
     def __init__(self, name: str, recordings: Recordings) -> None:
@@ -39,7 +39,7 @@ class ReplayModel:
         return self._misses
 
     def ask(self, request: Request) -> Answer:
-        """The recorded answer with its tokens; raises AnswersExhausted where there is none."""
+        """The recorded answer, which costs nothing now; raises AnswersExhausted where there is none."""
         answer = self._answers.get((request.problem, _place(request)))
         if answer is None:
             raise AnswersExhausted(self._miss(request))
@@ -47,7 +47,7 @@ class ReplayModel:
             answer,
             model=self.name,
             answered_by=answer.answered_by or answer.model,
-            usage=replace(answer.usage, cost_usd=None),
+            usage=Usage(cost_usd=0.0),
             seconds=None,
             created="",
         )

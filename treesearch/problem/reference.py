@@ -7,7 +7,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from types import ModuleType
 from typing import Any
 
@@ -97,7 +97,8 @@ class Reference:
     @contextmanager
     def _guarded(self, doing: str) -> Iterator[None]:
         try:
-            yield
+            with redirect_stdout(sys.stderr):  # standard output is for our data
+                yield
         except ProblemError:
             raise
         except (Exception, SystemExit) as error:  # a user's code may raise anything

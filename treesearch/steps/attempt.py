@@ -98,7 +98,7 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     place = kernel.round + (slot.proposal.ordinal if slot.proposal else 0) + slot.variant
     task.observe(Moved(kernel.round, slot.ordinal, Step.ASKED))
     try:
-        answer = task.ask(task.models[place % len(task.models)], request)
+        answer = task.ask(request, place)
     except (Waiting, AnswersExhausted) as missing:
         step = Step.DUE if isinstance(missing, Waiting) else Step.MISSED
         task.observe(Moved(kernel.round, slot.ordinal, step))
@@ -158,5 +158,5 @@ def _stop_if_useless(task: Task, number: int) -> None:
     if statuses and set(statuses) == {Status.NO_CODE}:
         raise NoUsableAnswer(
             f"Not one of {len(statuses)} answers up to round {number} held a code block with a launch function; "
-            "try another model, or read the answers with `treesearch show`."
+            "try another model, or read an answer with `treesearch show KERNEL --answer`."
         )

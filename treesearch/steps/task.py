@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from treesearch.archive import Archive
@@ -18,7 +18,7 @@ from treesearch.models import Model
 from treesearch.policies import Policy
 from treesearch.records import Answer, Device, Entry, Idea, Problem, Request, Run, Stage, digest
 
-ASKERS = 16
+ASKERS = 64
 """Requests to models in flight at once."""
 
 
@@ -40,6 +40,8 @@ class Task:
     evaluator: Evaluator
     can_answer: Callable[[Stage, str, str], bool] = always
     """Whether the models have an answer about a parent (a digest): recorded archives end somewhere."""
+    replays: bool = False
+    """Whether all answers come from recordings."""
     observe: Observer = silent
 
     def lineage(self) -> Lineage:
@@ -48,16 +50,23 @@ class Task:
     def request(self, number: int, stage: Stage, parent: str, ordinal: str, prompt: str) -> Request:
         return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt)
 
-    def ask(self, model: Model, request: Request) -> Answer:
+    def ask(self, request: Request, turn: int) -> Answer:
         """The stored answer to a request, asked for first where there is none yet.
 
-        Read back from the store, so that the first time and every later one see the same text.
+        Models take turns; one that is a recording without this answer passes the question on to the next. Read
+        back from the store, so that the first time and every later one see the same text.
         """
         if self.archive.answer(request.id) is None:
-            self.archive.save_answer(request, model.ask(request))
+            self.archive.save_answer(request, self._answer(request, turn))
         stored = self.archive.answer(request.id)
         assert stored is not None, "it was just stored"
         return stored
+
+    def _answer(self, request: Request, turn: int) -> Answer:
+        for following in range(len(self.models) - 1):
+            with suppress(AnswersExhausted):
+                return self.models[(turn + following) % len(self.models)].ask(request)
+        return self.models[(turn - 1) % len(self.models)].ask(request)
 
     def next_ask(self, parent: str, number: int) -> str:
         """How often rounds before `number` asked for ideas about this source: the ordinal of the next request."""

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import wait
 
 from treesearch import answers, prompts
-from treesearch.errors import AnswersExhausted, NoUsableAnswer, Waiting
+from treesearch.errors import AnswersExhausted, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Lineage
-from treesearch.models import ReplayModel
 from treesearch.records import Entry, Idea, Proposal, Stage
 from treesearch.steps.task import Task, asking, raise_gravest
 
@@ -45,8 +44,6 @@ def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposa
         for idea in ideas:
             dropped = _likeness(idea, proposals) if task.implementable(parent, idea) else NOT_RECORDED
             proposals.append(Proposal(task.run.id, number, len(proposals), parent.kernel.id, request, idea, dropped))
-    if not proposals:
-        raise NoUsableAnswer(f"Round {number} brought no usable idea; read the answers with `treesearch show`.")
     return tuple(proposals)
 
 
@@ -55,16 +52,15 @@ def _ideas_about(
 ) -> tuple[str, tuple[Idea, ...]]:
     """Id of the request and its ideas; an answer that holds none is asked for once more."""
     prompt = prompts.ideas(task.problem, task.language, task.device, parent, lineage, count)
-    model = task.models[(number + index) % len(task.models)]
     # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
-    limit = task.run.config.ideas if isinstance(model, ReplayModel) else count
+    limit = task.run.config.ideas if task.replays else count
     ask = task.next_ask(parent.kernel.digest, number)
     ideas: tuple[Idea, ...] = ()
     for ordinal in (ask, f"{ask}r1"):
         request = task.request(number, Stage.IDEAS, parent.kernel.digest, ordinal, prompt)
         task.observe(Moved(number, f"ideas.{index}", Step.ASKED))
         try:
-            ideas = answers.ideas(task.ask(model, request).text, limit)
+            ideas = answers.ideas(task.ask(request, number + index).text, limit)
         except Waiting:
             task.observe(Moved(number, f"ideas.{index}", Step.DUE))
             raise

@@ -27,6 +27,7 @@ from treesearch.events import (
     RunOpened,
     Step,
 )
+from treesearch.models.providers import PROVIDERS
 from treesearch.records import Entry, Usage
 from treesearch.view import text
 from treesearch.view.tables import COLOURS
@@ -87,7 +88,10 @@ class Progress:
     @_take.register
     def _(self, event: Replaying) -> None:
         recording = text.one_line(event.recording)
-        self._print(f"answers are replayed ({recording}); builds, checks and timings are live on this machine")
+        self._print(
+            f"Replaying recorded answers ({recording}); builds, checks and timings are live on this machine. "
+            f"To search for real: --model {PROVIDERS[0].model} with {PROVIDERS[0].keys[0]} set, or --model file/DIR."
+        )
 
     @_take.register
     def _(self, event: RoundBegan) -> None:

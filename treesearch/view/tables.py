@@ -11,9 +11,10 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from treesearch.archive import FailedAsk
 from treesearch.lineage import Lineage
 from treesearch.problem import Listed
-from treesearch.records import Device, Entry, Evaluation, Run, Status, Usage
+from treesearch.records import Answer, Device, Entry, Evaluation, Request, Run, Stage, Status, Timing, Usage
 from treesearch.view import text
 from treesearch.view.data import reference_percent
 
@@ -35,7 +36,7 @@ def verdicts(rows: Iterable[tuple[str, Evaluation]]) -> Table:
         table.add_row(
             Text(text.one_line(name)),
             _status(judged.status),
-            text.milliseconds(judged.milliseconds),
+            _spread(measured.kernel) if measured else "–",
             text.ratio(measured.eager_speedup if measured else None),
             text.ratio(measured.compile_speedup if measured else None),
             f"{judged.accuracy.worst_error:.1e}" if judged.accuracy else "–",
@@ -128,6 +129,20 @@ def _kernels(lineage: Lineage) -> Table:
     return table
 
 
+def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[FailedAsk]) -> RenderableType:
+    """Questions about ideas with who answered them, and what could not be asked. Kernels name theirs themselves."""
+    table = _table("ideas", ">round", "about", "answered by", "help")
+    for request, answer in answered:
+        if request.stage is Stage.IDEAS:
+            by = text.one_line(answer.answered_by or answer.model, 60)
+            about = Text(request.parent[:6], style="dim")
+            table.add_row(request.id, str(request.round), about, Text(by), Text(text.one_line(answer.help, 40)))
+    parts: list[RenderableType] = ["", table] if table.row_count else []
+    if failed:
+        parts += ["", Text(f"{len(failed)} attempts to ask failed; the last: {text.one_line(failed[-1].error, 120)}")]
+    return Group(*parts)
+
+
 def kernel(entry: Entry, lineage: Lineage, language: str) -> RenderableType:
     """One kernel: its idea, its verdict, its source."""
     node, judged = entry.kernel, entry.evaluation
@@ -143,6 +158,8 @@ def kernel(entry: Entry, lineage: Lineage, language: str) -> RenderableType:
         parts += [baselines(entry), accuracy(entry)]
     if judged and judged.error:
         parts.append(Panel(Text(text.visible(judged.error)), title="what went wrong", title_align="left"))
+    if node.answer:
+        parts.append(Text(f"--prompt and --answer print what was asked and said (answer {node.answer})", style="dim"))
     if node.source is not None:
         parts.append(Syntax(text.visible(node.source), language, line_numbers=True, word_wrap=True))
     path = lineage.path(node.id)
@@ -158,6 +175,11 @@ def checks(rows: Iterable[tuple[str, bool | None, str]]) -> Table:
     for what, state, detail in rows:
         table.add_row(marks[state], what, Text(text.one_line(detail, 300)))
     return table
+
+
+def _spread(timing: Timing) -> str:
+    low, high = timing.quartiles
+    return f"{text.milliseconds(timing.median)} ({low:.3g}–{high:.3g})"
 
 
 def _table(*columns: str) -> Table:
