@@ -14,6 +14,8 @@ from treesearch.cli import common
 @common.json_option
 def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: bool) -> None:
     """Show how a run's winner, or a kernel, came about: round, time, % of the reference, idea, kernel."""
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other.")
     from treesearch.view import data, tables
     from treesearch.view import markdown as documents
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from treesearch.languages import Language
+from treesearch.problem import memory
 from treesearch.records import Device
 
 TELLING = frozenset(
@@ -28,7 +29,7 @@ def cpu() -> Device:
         kind="cpu",
         name=info.get("model name") or platform.processor() or platform.machine(),
         cores=cores(),
-        memory_bytes=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        memory_bytes=memory.total(),
         features=tuple(sorted(flags & TELLING)),
         caches=_caches(),
     )

@@ -18,10 +18,13 @@ from treesearch.evaluation.baselines import Baselines, thread_variables
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.inputs import Call, Deck
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed, Limits
+from treesearch.problem import memory
 from treesearch.records import Accuracy, Measurement, Problem, Protocol, Ratio, Role, Status, Timing
 
 WORKER = Path(__file__).with_name("worker.py")
-LIMITS = Limits(file=16 << 20)
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that a candidate may map."""
+FILE_BYTES = 16 << 20
 SETTLE_SECONDS = 0.003
 """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
 REPEAT_SHARE = 0.5
@@ -110,7 +113,7 @@ class Trial:
         arguments = self.problem.signature.arguments
         child = Child(
             [sys.executable, "-I", "-S", str(WORKER)],
-            limits=LIMITS,
+            limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
             descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
             variables=thread_variables(self.protocol.threads),
         )

@@ -8,6 +8,11 @@ from pathlib import Path
 from treesearch.errors import MachineError
 
 
+def total() -> int:
+    """Bytes of memory that the machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def available() -> int:
     """Bytes that can be allocated without swapping."""
     try:

@@ -114,7 +114,7 @@ class Protocol:
     threads: int = 1
     nominal_calls: int = 8
     repeats: int = 5
-    version: int = 1
+    version: int = 2
 
     @property
     def id(self) -> str:
