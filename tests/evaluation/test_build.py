@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -158,3 +159,44 @@ def test_without_a_compiler_one_sentence_says_how_to_get_one(
         build.build(tiny_problem, CPP, honest)
     with pytest.raises(ToolchainError, match=r"install g\+\+"):
         Evaluator(tiny_problem, CPP, Protocol(1e-2))
+
+
+def test_what_killed_builds_left_is_swept_and_builds_under_way_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREESEARCH_CACHE", str(tmp_path))
+    old, fresh = tmp_path / "builds" / "ab" / "build-old", tmp_path / "builds" / "ab" / "build-fresh"
+    for folder in (old, fresh):
+        folder.mkdir(parents=True)
+        (folder / "kernel.cpp").write_text("")
+    os.utime(old, (0, 0))
+    build.sweep()
+    assert not old.exists()
+    assert fresh.exists()
+
+
+def test_a_command_and_its_children_die_with_the_process_that_ran_it(tmp_path: Path) -> None:
+    """As a compiler and its passes do when treesearch is killed."""
+    script = (
+        "from pathlib import Path; from treesearch.evaluation import sandbox; "
+        "command = ['sh', '-c', 'sleep 300 & echo $! > child; wait']; "
+        f"sandbox.run(command, seconds=300, limits=sandbox.Limits(), cwd=Path({str(tmp_path)!r}))"
+    )
+    controller = subprocess.Popen([sys.executable, "-c", script])
+    pid = tmp_path / "child"
+    deadline = time.monotonic() + 20
+    while not (pid.exists() and pid.read_text().strip()):
+        assert time.monotonic() < deadline, "the command did not start"
+        time.sleep(0.02)
+    controller.kill()
+    controller.wait()
+    while _runs(int(pid.read_text())):
+        assert time.monotonic() < deadline, "the child outlived the controller"
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

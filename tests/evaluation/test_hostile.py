@@ -372,6 +372,8 @@ def test_what_a_compiler_prints_does_not_pass_for_a_full_disk(judge: Judge) -> N
 
 def test_a_candidate_cannot_take_all_memory(judge: Judge) -> None:
     """It is refused the memory; the machine does not have to choose whom to kill."""
-    greedy = "size_t size = (size_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE); if (malloc(size / 10 * 9)) return 7;"
+    greedy = (
+        "size_t size = (size_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGE_SIZE); if (malloc(size / 10 * 9)) return 7;"
+    )
     judged = judge(kernel(before=greedy))
     assert judged.status is Status.VERIFIED, judged.error

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,14 @@ def build(problem: Problem, language: Language, source: str) -> Built:
                 f"The disk that holds {cache.folder()} is full; free some space and run again."
             ) from error
         raise MachineError(f"Cannot build in {cache.folder()}: {error}.") from error
+
+
+def sweep() -> None:
+    """Remove what builds left that were killed: no build lasts as long as these have been there."""
+    for left in (cache.folder() / "builds").glob("*/build-*"):
+        with suppress(OSError):  # another process sweeps as well
+            if time.time() - left.stat().st_mtime > 60 * BUILD_SECONDS:
+                shutil.rmtree(left)
 
 
 def _cached(home: Path, command: str) -> Built:

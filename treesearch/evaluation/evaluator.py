@@ -68,6 +68,7 @@ class Evaluator:
         The deck and the baselines are made for the first candidate that builds; `announce` is told so, since
         it takes a while.
         """
+        build.sweep()
         self.problem = problem
         self.language = language
         self.protocol = protocol
