@@ -98,20 +98,7 @@ def search(
             _evaluator(subject, spoken, deadline_seconds, observe) as evaluator,
         ):
             observe(RunOpened(run, store.entries(run.id)))
-            replays = [model for model in opened if isinstance(model, ReplayModel)]
-            task = Task(
-                run=replace(run, config=config),
-                problem=subject,
-                language=spoken,
-                device=store.device(run.device),
-                models=opened,
-                policy=function,
-                archive=store,
-                evaluator=evaluator,
-                can_answer=partial(_any_has, replays) if len(replays) == len(opened) else always,
-                replays=len(replays) == len(opened),
-                observe=observe,
-            )
+            task = _task(replace(run, config=config), subject, opened, function, store, evaluator, observe)
             lineage = loop.search(task)
         return Result(store.run(run.id), lineage)
 
@@ -225,6 +212,32 @@ def _open_models(
         if isinstance(model, ReplayModel):
             observe(Replaying(model.described()))
     return tuple(opened)
+
+
+def _task(
+    run: Run,
+    subject: Problem,
+    opened: tuple[Model, ...],
+    policy: Policy,
+    store: Archive,
+    evaluator: Evaluator,
+    observe: Observer,
+) -> Task:
+    replays = [model for model in opened if isinstance(model, ReplayModel)]
+    all_recorded = len(replays) == len(opened)
+    return Task(
+        run=run,
+        problem=subject,
+        language=evaluator.language,
+        device=store.device(run.device),
+        models=opened,
+        policy=policy,
+        archive=store,
+        evaluator=evaluator,
+        can_answer=partial(_any_has, replays) if all_recorded else always,
+        replays=all_recorded,
+        observe=observe,
+    )
 
 
 def _any_has(replays: Sequence[ReplayModel], stage: Stage, parent: str, ordinal: str) -> bool:

@@ -103,7 +103,7 @@ def asking() -> Iterator[ThreadPoolExecutor]:
     pool = ThreadPoolExecutor(ASKERS, thread_name_prefix="treesearch")
     try:
         yield pool
-    except BaseException:
+    except BaseException:  # Ctrl-C above all: what is under way must not hold it up
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
