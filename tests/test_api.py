@@ -17,6 +17,8 @@ from treesearch.models import ModelOptions
 from treesearch.records import Device, Evaluation, Status
 from treesearch.testing import ScriptedEndpoint
 
+pytestmark = pytest.mark.compiler
+
 CHECKOUT = Path(__file__).parents[1]
 
 

@@ -19,6 +19,8 @@ from treesearch.archive import Archive
 from treesearch.records import RunState, digest
 from treesearch.testing import HttpReply, ScriptedEndpoint
 
+pytestmark = pytest.mark.compiler
+
 KILLS = 10
 ROUNDS = 2
 LONGEST_ANSWER = 2.5

@@ -19,6 +19,8 @@ from treesearch.models import ModelOptions
 from treesearch.records import Relation, RunState, Stage, Status
 from treesearch.testing import ScriptedEndpoint
 
+pytestmark = pytest.mark.compiler
+
 MODELS = ("openai/scripted", "openai/scripted-too")
 
 

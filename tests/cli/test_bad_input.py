@@ -20,6 +20,8 @@ from tests.steps import scripted
 from treesearch.archive import Archive
 from treesearch.testing import HttpReply, ScriptedEndpoint
 
+pytestmark = pytest.mark.compiler
+
 SMALL = ("--rounds", 0, "--beam", 1, "--repairs", 0)
 UNREACHABLE = "http://127.0.0.1:9/v1"
 GOES_ON = "No kernel was verified: 1 build_failed"

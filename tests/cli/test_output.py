@@ -22,6 +22,8 @@ from treesearch.archive import Archive
 from treesearch.records import Status
 from treesearch.testing import ScriptedEndpoint
 
+pytestmark = pytest.mark.compiler
+
 CHECKOUT = Path(__file__).parents[2]
 FIELDS = {"status", "milliseconds", "eager_milliseconds", "compile_milliseconds", "speedup", "error"}
 HOSTILE = "\x1b[2J\x9b31m\x07\u202e"
