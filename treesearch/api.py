@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +21,7 @@ from treesearch.lineage import Lineage
 from treesearch.models import Model, ModelOptions, Recordings, ReplayModel
 from treesearch.policies import Policy
 from treesearch.records import Config, Entry, Evaluation, Problem, Protocol, Request, Run, Sampling, Stage
-from treesearch.steps.task import Task, always
+from treesearch.steps.task import Task, always, asking
 
 WORKING_ARCHIVE = ".treesearch/archive.db"
 DEFAULT_SAMPLING = Sampling()
@@ -127,7 +126,7 @@ def evaluate(
                 opened = _evaluator(subject, language, deadline_seconds, observe)
                 evaluators[language.name] = stack.enter_context(opened)
         used = [evaluators[language.name] for language in spoken]
-        pool = stack.enter_context(ThreadPoolExecutor(device.cores()))
+        pool = stack.enter_context(asking(device.cores()))
         builds = [pool.submit(evaluator.build, source) for evaluator, source in zip(used, sources, strict=True)]
         for path, evaluator, build in zip(paths, used, builds, strict=True):
             evaluations.append(evaluator.judge(build.result()))

@@ -29,7 +29,8 @@ def search(task: Task) -> Lineage:
             attempt(task, number, proposals)
     if not task.any_verified():
         raise NoUsableAnswer(f"No kernel was verified: {task.tally()}. Try another model; `treesearch show` lists why.")
-    if task.run.config.rounds and not task.archive.proposals(task.run.id):
+    asked = any(earlier.parents for earlier in task.archive.rounds(task.run.id))
+    if asked and not task.archive.proposals(task.run.id):
         raise NoUsableAnswer(
             "The models answered, but no round brought a usable idea, so only first kernels were tried. Read the "
             "answers with `treesearch show`, or try another model."

@@ -71,9 +71,9 @@ def _escaped(character: str) -> str:
 
 
 def named_archive(url: str | None) -> str:
-    from treesearch.api import WORKING_ARCHIVE
+    from treesearch.api import default_archive
 
-    return url or WORKING_ARCHIVE
+    return url or default_archive()
 
 
 @contextmanager

@@ -102,7 +102,10 @@ class Evaluator:
         return build.build(self.problem, self.language, source)
 
     def judge(self, built: Built) -> Evaluation:
-        """Verify and time a build. Whatever the candidate does, the result is an evaluation, not an exception."""
+        """Verify and time a build. Whatever the candidate does, the result is an evaluation.
+
+        Raises MachineError where the reference itself, or the process that times it, fails.
+        """
         if built.library is None:
             return self._evaluation(Status.BUILD_FAILED, built.record, built.error)
         started = time.monotonic()

@@ -1,8 +1,9 @@
 """Child processes: started under limits in a group of their own, without our keys, killed as a group.
 
-What this does and does not hold: a child cannot outlive its deadline or the controller, dump core, fill the
-disk through one file, gain privileges, or read API keys from its environment. It can still read the file
-system and open sockets as the user who runs treesearch.
+What this does and does not hold: a child's group cannot outlive its deadline, and a command's not the controller;
+a child cannot dump core, fill the disk through one file, gain privileges, or read API keys from its environment.
+Files, network and other processes are open to it as to the user who runs treesearch, and what leaves the group
+with setsid lives on.
 """
 
 from __future__ import annotations

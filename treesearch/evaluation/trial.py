@@ -1,4 +1,4 @@
-"""One candidate on the deck: every distinct call checked once, every nominal call timed several times."""
+"""One candidate on the deck: every call checked once, and the nominal ones timed along with spares."""
 
 from __future__ import annotations
 

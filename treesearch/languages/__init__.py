@@ -12,7 +12,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in (CPP,)
 
 
 def named(name: str) -> Language:
-    """The language of that name; `auto` picks the best that this machine can run."""
+    """The language of that name; `auto` is C++ while there is no other."""
     if name == "auto":
         return CPP
     if name not in LANGUAGES:

@@ -98,9 +98,9 @@ def idea_name(idea: Idea) -> str:
 
 
 @contextmanager
-def asking() -> Iterator[ThreadPoolExecutor]:
+def asking(threads: int = ASKERS) -> Iterator[ThreadPoolExecutor]:
     """Threads for asking and building; an exception does not wait for what they still do."""
-    pool = ThreadPoolExecutor(ASKERS, thread_name_prefix="treesearch")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="treesearch")
     try:
         yield pool
     except BaseException:  # Ctrl-C above all: what is under way must not hold it up
