@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
 import jinja2
 
 from treesearch import resources
-from treesearch.records import Argument, Category, Device, Entry, Idea, Measurement, Problem, Role
+from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from treesearch.languages import Language
     from treesearch.lineage import Lineage, Outcome
@@ -129,17 +127,7 @@ def _about(problem: Problem, language: Language, device: Device, entry: Entry | 
 
 
 def _traffic(problem: Problem) -> Traffic:
-    def size(arguments: Sequence[Argument]) -> int:
-        return sum(prod(argument.shape) * _item_bytes(argument.dtype) for argument in arguments)
-
-    signature = problem.signature
-    return Traffic(size(signature.of(Role.INPUT, Role.PARAMETER, Role.BUFFER)), size(signature.of(Role.OUTPUT)))
-
-
-def _item_bytes(dtype: str) -> int:
-    """torch's names say the width in bits: `bfloat16`, `int64`, `float8_e4m3fn`; `bool` is the exception."""
-    bits = re.search(r"\d+", dtype)
-    return int(bits[0]) // 8 if bits else 1
+    return Traffic(problem.bytes_read, problem.bytes_written)
 
 
 def _steps(path: tuple[Entry, ...]) -> Steps | None:

@@ -17,6 +17,8 @@ class Status(StrEnum):
     BUILD_FAILED = "build_failed"
     CRASHED = "crashed"
     TIMED_OUT = "timed_out"
+    BROKE_CONTRACT = "broke_contract"
+    """It allocates or synchronises in `launch`, or cannot be captured into a graph."""
     WRONG = "wrong"
     SUSPECT = "suspect"
     VERIFIED = "verified"
@@ -106,6 +108,19 @@ class Build:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What the compiler says one device function of a kernel takes. Bytes are per thread, shared ones per block."""
+
+    function: str
+    registers: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    stack_bytes: int
+    shared_bytes: int
+    """Static shared memory; what is asked for at launch comes on top."""
+
+
+@dataclass(frozen=True)
 class Protocol:
     """How kernels are judged. Two evaluations compare only under the same protocol."""
 
@@ -123,17 +138,39 @@ class Protocol:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """Operations a second that matrix products reach in one precision; a multiply-add counts as two."""
+
+    precision: str
+    """`float64`, `float32`, `tf32`, `bfloat16`, `float16`, `float8`."""
+    flops: float
+
+
+@dataclass(frozen=True)
 class Device:
-    """The hardware a kernel ran on."""
+    """The hardware a kernel ran on. Measured figures are None, or absent, where nobody measured them."""
 
     kind: str
     """`cpu` or `cuda`."""
     name: str
     cores: int
+    """Of a GPU, its streaming multiprocessors."""
     memory_bytes: int
     features: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
     """Such as `L2 1 MiB`, smallest first."""
+    architecture: str = ""
+    """What kernels are compiled for, where that is not the machine that compiles: `sm_90a`."""
+    clock_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    shared_memory_bytes: int | None = None
+    """Most shared memory that one block of a GPU may ask for."""
+    bandwidth: float | None = None
+    """Bytes a second of a large copy within the device's memory, read and written both counted; measured."""
+    rates: tuple[Rate, ...] = ()
+    """Measured."""
+    software: tuple[str, ...] = ()
+    """Driver, CUDA and torch when it was measured."""
 
     @property
     def id(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from math import prod
 
 from treesearch.records.digest import digest
 
@@ -27,6 +29,12 @@ class Argument:
     origin: str = ""
     """Where the reference keeps it: a parameter's dotted name, else the same as `name`."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its tensor; torch's names say the width in bits, and `bool` is the exception."""
+        bits = re.search(r"\d+", self.dtype)
+        return prod(self.shape) * (int(bits[0]) // 8 if bits else 1)
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -47,7 +55,19 @@ class Problem:
     signature: Signature
     tolerance: float = 1e-2
     precision: str = "float32"
+    flops: int | None = None
+    """Operations of one call, a multiply-add counted as two; None where they cannot be counted."""
 
     @property
     def digest(self) -> str:
         return digest(self.source)
+
+    @property
+    def bytes_read(self) -> int:
+        """Compulsory traffic of one call: every input, parameter and buffer once."""
+        return sum(one.nbytes for one in self.signature.of(Role.INPUT, Role.PARAMETER, Role.BUFFER))
+
+    @property
+    def bytes_written(self) -> int:
+        """Compulsory traffic of one call: every output once."""
+        return sum(one.nbytes for one in self.signature.of(Role.OUTPUT))
