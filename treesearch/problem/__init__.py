@@ -44,9 +44,10 @@ def find(name: str) -> Path:
 
 
 def load(name: str) -> Problem:
-    """Load a problem by name or path, run its reference, and derive its signature.
+    """Load a problem by name or path, run its reference (a large one without data), and derive its signature.
 
-    Raises ProblemError, with the reason, for a reference that fails or cannot be expressed as a C function.
+    Needs no GPU. Raises ProblemError, with the reason, for a reference that fails or cannot be expressed as a C
+    function.
     """
     path = find(name)
     try:
@@ -62,13 +63,8 @@ def from_source(name: str, source: str) -> Problem:
     from treesearch.problem.reference import Reference
 
     reference = Reference(name, source)
-    return Problem(
-        name=name,
-        source=source,
-        signature=signature.derive(reference),
-        tolerance=reference.tolerance,
-        precision=signature.precision(reference),
-    )
+    derived = signature.derive(reference)
+    return Problem(name, source, derived.signature, reference.tolerance, derived.precision, derived.flops)
 
 
 def _summary(source: str) -> str:

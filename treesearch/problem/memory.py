@@ -13,8 +13,12 @@ def total() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def available() -> int:
-    """Bytes that can be allocated without swapping."""
+def available(device: str = "cpu") -> int:
+    """Bytes that can be allocated without swapping, or on a GPU."""
+    if device.startswith("cuda"):
+        import torch
+
+        return int(torch.cuda.mem_get_info()[0])
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -25,9 +29,9 @@ def available() -> int:
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def require(needed: int, doing: str) -> None:
+def require(needed: int, doing: str, device: str = "cpu") -> None:
     """Raise MachineError unless `needed` bytes are free; `doing` says what for."""
-    free = available()
+    free = available(device)
     if needed > free:
         raise MachineError(
             f"{doing} takes about {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "

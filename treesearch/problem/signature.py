@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
+from torch import nn
 
 from treesearch.errors import ProblemError
 from treesearch.languages.language import identifier
-from treesearch.problem import memory
+from treesearch.problem import extras, memory
 from treesearch.problem.reference import Reference, Value, buffers, weights
+from treesearch.problem.rehearsal import Rehearsal, rehearse
 from treesearch.records import Argument, Role, Signature
 
 DTYPES = {
@@ -19,52 +23,100 @@ COPIES = 5
 SCALARS: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
 
 
-def derive(reference: Reference) -> Signature:
+@dataclass(frozen=True)
+class Derived:
+    """What a reference says about itself when it is run."""
+
+    signature: Signature
+    precision: str
+    """The problem's own PRECISION, or the dtype of its first floating-point input."""
+    flops: int | None
+    """Operations of one call, a multiply-add counted as two; None where none could be counted."""
+
+
+def derive(reference: Reference) -> Derived:
     """Arguments in order: inputs and scalars as forward takes them, parameters, buffers, outputs.
 
-    Runs the reference a few times on two draws, and refuses forwards that change their inputs, are random, or
-    have shapes that depend on data.
+    Refuses forwards that change their inputs, are random, or have shapes that depend on data. A small problem is
+    run a few times on two draws; of one that would take seconds or gigabytes, torch's meta device tells as much.
     """
-    model, inputs = reference.model(0), reference.inputs(1)
-    drawn = list(zip(reference.input_names(model, len(inputs)), inputs, strict=True))
-    arguments = [_input(reference, name, value) for name, value in drawn]
-    held = sum(value.nbytes for value in inputs if isinstance(value, torch.Tensor))
-    memory.require(COPIES * held, f"Loading {reference.name}")
-    arguments += [_tensor(reference, name, Role.PARAMETER, tensor) for name, tensor in weights(model).items()]
-    arguments += [_tensor(reference, name, Role.BUFFER, tensor) for name, tensor in buffers(model).items()]
-    arguments += _outputs(reference, inputs)
-    return Signature(_distinct(arguments))
+    rehearsal = rehearse(reference)
+    arguments = _rehearsed(rehearsal) if rehearsal and rehearsal.large else _tried(reference)
+    signature = Signature(_distinct(arguments))
+    flops = rehearsal.operations or None if rehearsal else None
+    return Derived(signature, _precision(reference, signature), flops)
 
 
-def precision(reference: Reference) -> str:
-    """The problem's own PRECISION, or the dtype of its first floating-point input."""
+def _precision(reference: Reference, signature: Signature) -> str:
     declared = getattr(reference.module, "PRECISION", None)
     if declared is not None:
         return str(declared)
-    tensors = [value for value in reference.inputs(1) if isinstance(value, torch.Tensor)]
-    floating = [tensor for tensor in tensors if tensor.is_floating_point()]
-    return DTYPES[floating[0].dtype] if floating else "float32"
+    return next((argument.dtype for argument in signature.of(Role.INPUT) if "float" in argument.dtype), "float32")
 
 
-def _outputs(reference: Reference, inputs: list[Value]) -> list[Argument]:
-    """The outputs of a well-behaved forward."""
-    name = reference.name
+def _tried(reference: Reference) -> list[Argument]:
+    """Arguments by running the reference on data."""
+    model, inputs = reference.model(0), reference.inputs(1)
+    arguments = _given(reference, model, inputs)
+    held = sum(value.nbytes for value in inputs if isinstance(value, torch.Tensor))
+    memory.require(COPIES * held, f"Loading {reference.name}", reference.device)
     outputs = reference.forward(reference.model(0), _copies(inputs), seed=0)
-    names = ["out"] if len(outputs) == 1 else [f"out{index}" for index in range(len(outputs))]
-    arguments = [_tensor(reference, each, Role.OUTPUT, out) for each, out in zip(names, outputs, strict=True)]
+    arguments += _outputs(reference, outputs)
+    _check_behaviour(reference, inputs, outputs)
+    extras.check(reference, _copies(inputs), outputs)
+    return arguments
+
+
+def _check_behaviour(reference: Reference, inputs: list[Value], outputs: list[torch.Tensor]) -> None:
     touched = _copies(inputs)
     again = reference.forward(reference.model(0), touched, seed=1)
     if not all(map(_same, inputs, touched)):
-        raise ProblemError(f"forward of {name} changes its inputs in place; a kernel's inputs are read-only.")
+        raise _changes_inputs(reference.name)
     if not all(map(_alike, outputs, again)):
-        raise ProblemError(f"forward of {name} is random: the same inputs gave different outputs.")
-    other = reference.inputs(2)
-    if [_form(value) for value in other] != [_form(value) for value in inputs]:
-        raise ProblemError(f"get_inputs() of {name} gives other shapes or types on a second call.")
+        raise ProblemError(f"forward of {reference.name} is random: the same inputs gave different outputs.")
+    other = _second_draw(reference, inputs)
     varied = reference.forward(reference.model(0), _copies(other))
     if [_form(out) for out in varied] != [_form(out) for out in outputs]:
-        raise ProblemError(f"forward of {name} has output shapes that depend on data.")
+        raise ProblemError(f"forward of {reference.name} has output shapes that depend on data.")
+
+
+def _rehearsed(rehearsal: Rehearsal) -> list[Argument]:
+    """Arguments from what a run without data showed."""
+    reference, inputs, outputs = rehearsal.reference, rehearsal.inputs, rehearsal.outputs
+    arguments = _given(reference, rehearsal.model, inputs) + _outputs(reference, outputs)
+    if rehearsal.changes_inputs:
+        raise _changes_inputs(reference.name)
+    if rehearsal.random:
+        raise ProblemError(f"forward of {reference.name} is random: it draws numbers with {rehearsal.random}.")
+    _second_draw(reference, inputs)
+    extras.check(reference, inputs, outputs)
     return arguments
+
+
+def _changes_inputs(name: str) -> ProblemError:
+    return ProblemError(f"forward of {name} changes its inputs in place; a kernel's inputs are read-only.")
+
+
+def _second_draw(reference: Reference, inputs: list[Value]) -> list[Value]:
+    other = reference.inputs(2)
+    if [_form(value) for value in other] != [_form(value) for value in inputs]:
+        raise ProblemError(f"get_inputs() of {reference.name} gives other shapes or types on a second call.")
+    return other
+
+
+def _given(reference: Reference, model: nn.Module, inputs: list[Value]) -> list[Argument]:
+    """All that a forward reads."""
+    names = reference.input_names(model, len(inputs))
+    return [
+        *(_input(reference, name, value) for name, value in zip(names, inputs, strict=True)),
+        *(_tensor(reference, name, Role.PARAMETER, tensor) for name, tensor in weights(model).items()),
+        *(_tensor(reference, name, Role.BUFFER, tensor) for name, tensor in buffers(model).items()),
+    ]
+
+
+def _outputs(reference: Reference, outputs: list[torch.Tensor]) -> list[Argument]:
+    names = ["out"] if len(outputs) == 1 else [f"out{index}" for index in range(len(outputs))]
+    return [_tensor(reference, name, Role.OUTPUT, out) for name, out in zip(names, outputs, strict=True)]
 
 
 def _input(reference: Reference, name: str, value: object) -> Argument:

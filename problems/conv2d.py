@@ -1,0 +1,29 @@
+"""The first convolution of AlexNet: 3 to 96 channels, kernel 11, stride 4, with bias, on a batch of 100 images."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    """A convolution with a large kernel over few channels."""
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int, padding: int):
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, out_channels, kernel_size, stride=stride, padding=padding)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x)
+
+
+batch = 100
+channels = 3
+height = 224
+width = 224
+
+
+def get_inputs():
+    return [torch.randn(batch, channels, height, width)]
+
+
+def get_init_inputs():
+    return [channels, 96, 11, 4, 2]
