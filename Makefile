@@ -15,13 +15,14 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint pytest install python compiler clean
+.PHONY: help run test lint pytest install nvcc python compiler clean
 .NOTPARALLEL:
 
 help:
 	@echo 'make run     search on PROBLEM ($(PROBLEM)) with MODEL ($(MODEL)); further flags in ARGS="--rounds 3"'
 	@echo 'make test    lint, then every test; ARGS="-k archive" goes to pytest'
 	@echo 'make lint    ruff, its formatter and mypy'
+	@echo 'make nvcc    install the compiler of CUDA kernels into the environment, where no toolkit is (100 MB to fetch)'
 	@echo 'make clean   remove the environment and what builds and tools left; archives of runs stay'
 	@echo 'PYTHON=...   the interpreter to make the environment from (Python 3.11 or later)'
 
@@ -40,6 +41,10 @@ pytest: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)
 
 install: $(STAMP)
+
+nvcc: $(STAMP)
+	@$(BIN)/python -c 'import sys; from treesearch.languages import CUDA; sys.exit(CUDA.compiler() is None)' || \
+	    $(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[cuda]'
 
 # The stamp comes last, so an install that fails or is interrupted is taken up again by the next call. hatchling goes
 # first, at its pinned version, to build treesearch without pip fetching another one for the purpose.

@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from treesearch.languages import CUDA
+
 
 def pytest_configure() -> None:
     """Hide the user's keys and archive: no test may spend money or touch recorded work."""
@@ -20,6 +22,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("compiler"):
                 item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))
+    with_nvcc = [item for item in items if item.get_closest_marker("nvcc")]
+    if with_nvcc and (CUDA.compiler() is None or shutil.which("g++") is None):
+        for item in with_nvcc:
+            item.add_marker(pytest.mark.skip(reason="nvcc, or the g++ that it needs, is absent (make nvcc)"))
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu and not _has_gpu():
         for item in on_gpu:

@@ -15,7 +15,7 @@ import jinja2
 import pytest
 
 from treesearch import answers, prompts, resources
-from treesearch.languages import CPP
+from treesearch.languages import CPP, LANGUAGES
 from treesearch.lineage import Lineage
 from treesearch.records import (
     Accuracy,
@@ -301,7 +301,7 @@ def test_every_failure_can_be_repaired(status: Status) -> None:
 
 
 def test_the_contract_names_the_flags_that_kernels_are_built_with() -> None:
-    command = CPP.command("g++", Path("kernel.cpp"), Path("kernel.so"))
+    command = CPP.command("g++", Path("kernel.cpp"), Path("kernel.so"), "")
     flags = [word for word in command if re.match(r"-(std|O|march|f|shared|Wall)", word) and "diagnostics" not in word]
     assert len(flags) >= 6
     assert all(f"{flag} " in ask_kernel() or f"{flag}`" in ask_kernel() for flag in flags), flags
@@ -323,7 +323,7 @@ def test_every_template_is_used() -> None:
     templates = {path.name for path in resources.prompts().glob("*.md.j2")}
     texts = "".join(path.read_text() for path in resources.prompts().glob("*.md.j2"))
     entrances = {"ideas.md.j2", "kernel.md.j2", "repair.md.j2"}
-    chosen = {CPP.contract, f"_categories_{DEVICE.kind}.md.j2"}
+    chosen = {name for one in LANGUAGES.values() for name in (one.contract, f"_categories_{one.device_kind}.md.j2")}
     assert {name for name in templates if f'"{name}"' not in texts} == entrances | chosen
 
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from treesearch import resources
+from treesearch import resources, roofline
 from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
-
     from treesearch.languages import Language
     from treesearch.lineage import Lineage, Outcome
 
@@ -116,13 +115,17 @@ class Tried:
 
 def _about(problem: Problem, language: Language, device: Device, entry: Entry | None) -> dict[str, object]:
     """What every prompt says."""
+    gpu = device.kind == "cuda"
     return {
         "problem": problem,
         "language": language,
         "device": device,
         "parent": entry,
-        "threads": entry.evaluation.protocol.threads if entry and entry.evaluation else None,
+        "gpu": gpu,
+        "architecture": device.architecture or language.architecture,
+        "threads": entry.evaluation.protocol.threads if entry and entry.evaluation and not gpu else None,
         "traffic": _traffic(problem),
+        "floor": roofline.floor(problem, device),
     }
 
 
@@ -184,6 +187,9 @@ def _environment() -> jinja2.Environment:
         line=_line,
         inline=_inline,
         bytes=_bytes,
+        cell=lambda text: _inline(text).replace("|", r"\|"),
+        rate=_rate,
+        rates=lambda rates: ", ".join(f"{one.precision} {_rate(one.flops)}" for one in rates),
         ms=lambda value: f"{value:.4g} ms",
         ratio=lambda value: f"{value:.2f}×",
         error=lambda value: f"{value:.1e}",
@@ -223,6 +229,14 @@ def _inline(text: str, limit: int = 120) -> str:
     """The start of a text as inline code."""
     short = _line(text).replace("`", "'")
     return f"`{short[:limit]}…`" if len(short) > limit else f"`{short}`"
+
+
+def _rate(number: float) -> str:
+    """`3.01 T`, `750 G`: to be followed by a unit."""
+    for power, prefix in ((12, "T"), (9, "G"), (6, "M")):
+        if number >= 10**power:
+            return f"{number / 10**power:.3g} {prefix}"
+    return f"{number:.3g} "
 
 
 def _bytes(count: int) -> str:

@@ -16,7 +16,7 @@ import pytest
 from treesearch.errors import MachineError, ToolchainError
 from treesearch.evaluation import build
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.languages import CPP
+from treesearch.languages import CPP, CUDA
 from treesearch.records import Problem, Protocol
 
 TEMPLATE_BOMB = """
@@ -76,8 +76,8 @@ def test_the_same_source_is_built_once(fresh_cache: Path, tiny_problem: Problem,
 
 
 def test_what_the_object_depends_on_makes_it_another(fresh_cache: Path, tiny_problem: Problem, honest: str) -> None:
-    def unoptimized(compiler: str, source: Path, output: Path) -> list[str]:
-        return [*CPP.command(compiler, source, output), "-O0"]
+    def unoptimized(compiler: str, source: Path, output: Path, architecture: str) -> list[str]:
+        return [*CPP.command(compiler, source, output, architecture), "-O0"]
 
     other_source = build.build(tiny_problem, CPP, honest + "\n// another\n")
     other_command = build.build(tiny_problem, dataclasses.replace(CPP, command=unoptimized), honest)
@@ -96,6 +96,42 @@ def test_a_failure_is_remembered_with_its_words(fresh_cache: Path, tiny_problem:
     assert "no such luck" in first.error
     assert (again.error, again.record.cached) == (first.error, True)
     assert str(fresh_cache) not in first.error
+
+
+CUDA_COPY = """
+#include "problem.h"
+__global__ void copy(const float* x, float* out) { out[threadIdx.x] = x[threadIdx.x]; }
+extern "C" const char* where() { return __FILE__; }
+extern "C" int launch(const float* x, float* out, void* scratch, cudaStream_t stream) {
+    copy<<<1, 32, 0, stream>>>(x, out);
+    return (int)cudaGetLastError();
+}
+"""
+
+
+@pytest.mark.nvcc
+def test_each_architecture_has_an_artefact_of_its_own(fresh_cache: Path, tiny_problem: Problem) -> None:
+    built = [build.build(tiny_problem, CUDA, CUDA_COPY, each) for each in ("sm_90a", "sm_80", "", "sm_80")]
+    assert [each.record.cached for each in built] == [False, False, True, True], "sm_90a is what CUDA stands for"
+    assert built[0].library == built[2].library != built[1].library
+    assert "code=sm_80 " in built[1].record.command
+    assert [len(CUDA.resources(each.record.log)) for each in built] == [1] * 4
+    assert built[0].library is not None
+    assert str(fresh_cache).encode() not in built[0].library.read_bytes()
+
+
+@pytest.mark.nvcc
+def test_errors_of_nvcc_name_the_line_and_no_folder_of_this_machine(fresh_cache: Path, tiny_problem: Problem) -> None:
+    built = build.build(tiny_problem, CUDA, CUDA_COPY.replace("copy<<<", "kopy<<<"))
+    assert built.library is None
+    assert built.error.startswith('kernel.cu(6): error: identifier "kopy" is undefined')
+    again = build.build(tiny_problem, CUDA, CUDA_COPY.replace("copy<<<", "kopy<<<"))
+    assert (again.error, again.record.cached) == (built.error, True)
+    linked = build.build(tiny_problem, CUDA, "void missing();\nvoid f() { missing(); }\n")
+    assert "undefined reference to `missing()'" in linked.error
+    for error in (built.error, linked.error):
+        assert str(fresh_cache) not in error
+        assert "tmpxft_" not in error
 
 
 def test_threads_that_build_the_same_source_share_one_artefact(

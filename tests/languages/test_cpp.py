@@ -29,7 +29,7 @@ def compiles(folder: Path, source: str, problem: Problem) -> Path:
     assert compiler is not None
     (folder / "problem.h").write_text(CPP.header(problem))
     (folder / "kernel.cpp").write_text(source)
-    command = CPP.command(compiler, folder / "kernel.cpp", folder / "kernel.so")
+    command = CPP.command(compiler, folder / "kernel.cpp", folder / "kernel.so", "")
     done = subprocess.run([*command, "-Werror"], capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder / "kernel.so"
@@ -93,7 +93,7 @@ def test_the_header_says_where_each_tensor_comes_from() -> None:
 def test_languages_are_found_by_name_and_by_suffix() -> None:
     assert languages.named("cpp") is languages.named("auto") is CPP
     assert languages.of_file(Path("a/kernel.cc")) is CPP
-    with pytest.raises(UsageError, match=r"no language 'cobol'; choose one of: auto, cpp"):
+    with pytest.raises(UsageError, match=r"no language 'cobol'; choose one of: auto, cpp, cuda"):
         languages.named("cobol")
     with pytest.raises(UsageError, match=r"kernel\.f90 has a suffix that no kernel language uses; known are \.cpp"):
         languages.of_file(Path("kernel.f90"))

@@ -17,7 +17,7 @@ from treesearch.languages import Language
 from treesearch.records import Build, Problem, digest
 
 BUILD_SECONDS = 60.0
-LEAST_FREE = 4 << 20
+LEAST_FREE = 32 << 20
 """Bytes without which a compiler may fail for want of space. What it prints says nothing: a kernel can make it print
 anything."""
 LIMITS = sandbox.Limits(memory=8 << 30, file=256 << 20)
@@ -40,23 +40,24 @@ def compiler(language: Language) -> str:
     return found
 
 
-def build(problem: Problem, language: Language, source: str) -> Built:
-    """Compile a kernel. Same source, header, command, compiler and CPU: the same artefact, built once.
+def build(problem: Problem, language: Language, source: str, architecture: str = "") -> Built:
+    """Compile a kernel. Same source, header, command, compiler and target: the same artefact, built once.
 
+    `architecture` is that of the device it is meant for, such as `sm_90a`; empty leaves it to the language.
     Safe to call from several threads and processes at once.
     """
     tool = compiler(language)
     header = language.header(problem)
-    command = language.command(tool, Path("kernel" + language.suffix), Path("kernel.so"))
+    # Names within the work folder: its own name is chance, and would find its way into __FILE__ and the log.
+    command = language.command(tool, Path("kernel" + language.suffix), Path("kernel.so"), architecture)
     stat = os.stat(tool)
     key = digest(source, header, *command, stat.st_size, stat.st_mtime_ns, language.target())
     home = cache.folder() / "builds" / key[:2] / key
-    printed = " ".join([Path(tool).name, *command[1:]])
     if (home / "log.txt").exists():
-        return _cached(home, printed)
+        return _cached(language, home, _printed(command))
     try:
         with cache.building():
-            return _compile(problem, language, source, home, printed)
+            return _compile(language, command, header, source, home)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise MachineError(
@@ -73,26 +74,33 @@ def sweep() -> None:
                 shutil.rmtree(left)
 
 
-def _cached(home: Path, command: str) -> Built:
+def _printed(command: list[str]) -> str:
+    """The command line without the places of this machine's files."""
+    return " ".join(Path(word).name if word.startswith("/") else word for word in command)
+
+
+def _failure(language: Language, log: str) -> str:
+    return language.readable(log) or "the compiler failed without a word"
+
+
+def _cached(language: Language, home: Path, command: str) -> Built:
     log = (home / "log.txt").read_text()
     library = home / "kernel.so"
     if library.exists():
         return Built(library, Build(command, 0.0, True, log))
-    return Built(None, Build(command, 0.0, True, log), log or "the compiler failed without a word")
+    return Built(None, Build(command, 0.0, True, log), _failure(language, log))
 
 
-def _compile(problem: Problem, language: Language, source: str, home: Path, printed: str) -> Built:
+def _compile(language: Language, command: list[str], header: str, source: str, home: Path) -> Built:
     home.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="build-", dir=home.parent))
     try:
         started = time.monotonic()
-        (work / "problem.h").write_text(language.header(problem))
-        text = work / ("kernel" + language.suffix)
-        text.write_text(source, errors="replace")
-        command = language.command(compiler(language), text, work / "kernel.so")
+        (work / "problem.h").write_text(header)
+        (work / f"kernel{language.suffix}").write_text(source, errors="replace")
         finished = sandbox.run(command, seconds=BUILD_SECONDS, limits=LIMITS, cwd=work)
         log = finished.output.replace(f"{work}/", "")
-        record = Build(printed, time.monotonic() - started, False, log)
+        record = Build(_printed(command), time.monotonic() - started, False, log)
         if finished.timed_out:  # not cached: another time the machine may be less busy
             return Built(None, record, f"the build took longer than {BUILD_SECONDS:.0f} s and was stopped")
         if finished.code != 0 and shutil.disk_usage(home.parent).free < LEAST_FREE:
@@ -101,7 +109,9 @@ def _compile(problem: Problem, language: Language, source: str, home: Path, prin
             (work / "kernel.so").unlink(missing_ok=True)
         (work / "log.txt").write_text(log)
         _move(work, home)
-        return Built(home / "kernel.so", record) if finished.code == 0 else Built(None, record, log)
+        if finished.code != 0:
+            return Built(None, record, _failure(language, log))
+        return Built(home / "kernel.so", record)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

@@ -6,18 +6,27 @@ from pathlib import Path
 
 from treesearch.errors import UsageError
 from treesearch.languages.cpp import CPP
+from treesearch.languages.cuda import CUDA
 from treesearch.languages.language import Language
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (CPP,)}
+LANGUAGES: dict[str, Language] = {language.name: language for language in (CPP, CUDA)}
 
 
 def named(name: str) -> Language:
-    """The language of that name; `auto` is C++ while there is no other."""
+    """The language of that name; `auto` is that of the CPU, which every machine has."""
     if name == "auto":
         return CPP
     if name not in LANGUAGES:
         raise UsageError(f"There is no language {name!r}; choose one of: auto, {', '.join(LANGUAGES)}.")
     return LANGUAGES[name]
+
+
+def for_device(kind: str) -> Language:
+    """The language whose kernels run on that kind of device, `cpu` or `cuda`."""
+    for language in LANGUAGES.values():
+        if language.device_kind == kind:
+            return language
+    raise UsageError(f"No kernel language runs on a device of kind {kind!r}.")
 
 
 def of_file(path: Path) -> Language:
@@ -29,4 +38,4 @@ def of_file(path: Path) -> Language:
     raise UsageError(f"{path} has a suffix that no kernel language uses; known are {known}.")
 
 
-__all__ = ["CPP", "LANGUAGES", "Language", "named", "of_file"]
+__all__ = ["CPP", "CUDA", "LANGUAGES", "Language", "for_device", "named", "of_file"]

@@ -44,7 +44,7 @@ def _compiler() -> str | None:
     return shutil.which("g++")
 
 
-def _command(compiler: str, source: Path, output: Path) -> list[str]:
+def _command(compiler: str, source: Path, output: Path, _architecture: str) -> list[str]:
     flags = ["-std=c++17", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-Wall", "-fdiagnostics-color=never"]
     # The prototype is always seen, so that a wrong signature is a compile error and a missing symbol a link error.
     checks = ["-include", "problem.h", "-Wl,--no-undefined", "-Wl,--require-defined=launch"]

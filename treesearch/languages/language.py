@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from treesearch.records import Argument, Problem, Role
+from treesearch.records import Argument, Problem, Resources, Role
+
+
+def _none_reported(_log: str) -> tuple[Resources, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,21 @@ class Language:
     """Path of the compiler, or None where it is absent."""
     compiler_hint: str
     """How to get the compiler."""
-    command: Callable[[str, Path, Path], list[str]]
-    """Command line that compiles a source file into a shared object: (compiler, source, output)."""
+    command: Callable[[str, Path, Path, str], list[str]]
+    """Command line that compiles a source file into a shared object: (compiler, source, output, architecture).
+
+    The architecture is that of the target device; empty means `architecture`, the language's own default.
+    """
     target: Callable[[], str]
     """What the object code depends on besides source and command line, such as the CPU that `native` means."""
+    architecture: str = ""
+    """What kernels are compiled for where no device says otherwise; empty where that is the machine that compiles."""
+    includes: Mapping[str, str] = field(default_factory=dict)
+    """torch dtype → line of problem.h that its element type needs."""
+    resources: Callable[[str], tuple[Resources, ...]] = _none_reported
+    """What a compiler's log says that each device function takes."""
+    readable: Callable[[str], str] = str
+    """A compiler's log without what `resources` has read out of it."""
 
     @property
     def suffix(self) -> str:
@@ -50,7 +65,9 @@ class Language:
 
     def header(self, problem: Problem) -> str:
         """Text of `problem.h`: element counts and dimensions as constants, then the prototype of `launch`."""
-        lines = [f"// Generated from the reference of {problem.name}.", "#pragma once", self.preamble, ""]
+        used = {argument.dtype for argument in problem.signature.arguments}
+        includes = [line for dtype, line in self.includes.items() if dtype in used]
+        lines = [f"// Generated from the reference of {problem.name}.", "#pragma once", self.preamble, *includes, ""]
         for argument in problem.signature.arguments:
             lines += self._constants(argument)
         return "\n".join([*lines, "", self.prototype(problem), ""])
