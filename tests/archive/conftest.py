@@ -30,6 +30,7 @@ from treesearch.records import (
     Problem,
     Proposal,
     Protocol,
+    Rate,
     Ratio,
     Relation,
     Request,
@@ -146,8 +147,23 @@ class Samples:
         ),
         tolerance=1e-3,
         precision="float16",
+        flops=2**40,
     )
-    device = Device("cuda", "H100", 132, 85_899_345_920, ("sm_90", "fp8"), ("L2 50 MiB",))
+    device = Device(
+        kind="cuda",
+        name="H100",
+        cores=132,
+        memory_bytes=85_899_345_920,
+        features=("sm_90", "fp8"),
+        caches=("L2 50 MiB",),
+        architecture="sm_90a",
+        clock_mhz=1980,
+        memory_clock_mhz=2619,
+        shared_memory_bytes=232_448,
+        bandwidth=3.0e12,
+        rates=(Rate("tf32", 4.06e14), Rate("float32", 5.2e13)),
+        software=("driver 580.95", "CUDA 13.0"),
+    )
     other_device = Device("cpu", "Xeon", 2, 8_589_934_592)
     config = Config(
         models=("openai/o3", "file/answers"),

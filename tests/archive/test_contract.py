@@ -180,8 +180,19 @@ def test_answers_about_a_problem_come_from_all_its_runs(archive: Archive, sample
     for each in (newer, stranger, run):
         samples.answered(archive, each, 1)
         samples.answered(archive, each, 0)
-    found = [(request.run, request.round) for request, _ in archive.answers_for(samples.problem.digest)]
+    found = [(request.run, request.round) for request, _ in archive.answers_for(samples.problem.digest, "cuda")]
     assert found == [(run.id, 0), (run.id, 1), (newer.id, 0), (newer.id, 1)]
+
+
+def test_answers_about_a_problem_are_told_apart_by_language(archive: Archive, samples: Samples, run: Run) -> None:
+    other = archive.open_run(samples.problem, replace(samples.config, language="cpp"), samples.other_device)
+    for each in (other, run):
+        samples.answered(archive, each)
+    found = {
+        language: [request.run for request, _ in archive.answers_for(samples.problem.digest, language)]
+        for language in ("cuda", "cpp", "other")
+    }
+    assert found == {"cuda": [run.id], "cpp": [other.id], "other": []}
 
 
 def test_every_failed_ask_is_kept(archive: Archive, samples: Samples, run: Run) -> None:

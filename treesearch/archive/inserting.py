@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from sqlalchemy import Table
+from sqlalchemy import Table, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -19,9 +19,20 @@ def insert_new(session: Session, rows: Sequence[s.Base]) -> None:
 
 
 def replace(session: Session, row: s.Base) -> None:
-    """Insert a row, or overwrite the one with the same primary key."""
-    statement = _insert_into(session, row)
-    session.execute(statement.on_conflict_do_update(index_elements=list(_table(row).primary_key), set_=_values(row)))
+    """Insert a row, or overwrite the one with the same primary key; what is now NULL overwrites nothing."""
+    statement, table = _insert_into(session, row), _table(row)
+    values = {key: func.coalesce(statement.excluded[key], table.c[key]) for key in _values(row)}
+    session.execute(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+
+
+def complete(session: Session, row: s.Base) -> None:
+    """Insert a row, or give the one with the same primary key what it lacks: values that are NULL or empty."""
+    insert_new(session, [row])
+    key = tuple(getattr(row, column.key) for column in _table(row).primary_key)
+    held = session.get_one(type(row), key, with_for_update=True)
+    for name, value in _values(row).items():
+        if getattr(held, name) in (None, "", []):
+            setattr(held, name, value)
 
 
 def _insert_into(session: Session, row: s.Base) -> sqlite.Insert | postgresql.Insert:

@@ -47,12 +47,13 @@ def problem_row(problem: r.Problem) -> s.ProblemRow:
         tolerance=problem.tolerance,
         precision=problem.precision,
         signature=[_argument_json(argument) for argument in problem.signature.arguments],
+        flops=problem.flops,
     )
 
 
 def problem_of(row: s.ProblemRow) -> r.Problem:
     signature = r.Signature(tuple(_argument_of(item) for item in row.signature))
-    return r.Problem(row.name, row.source, signature, row.tolerance, row.precision)
+    return r.Problem(row.name, row.source, signature, row.tolerance, row.precision, row.flops)
 
 
 def _argument_json(argument: r.Argument) -> dict[str, Any]:
@@ -78,11 +79,32 @@ def device_row(device: r.Device) -> s.DeviceRow:
         memory_bytes=device.memory_bytes,
         features=list(device.features),
         caches=list(device.caches),
+        architecture=device.architecture,
+        clock_mhz=device.clock_mhz,
+        memory_clock_mhz=device.memory_clock_mhz,
+        shared_memory_bytes=device.shared_memory_bytes,
+        bandwidth=device.bandwidth,
+        rates=[{"precision": rate.precision, "flops": rate.flops} for rate in device.rates],
+        software=list(device.software),
     )
 
 
 def device_of(row: s.DeviceRow) -> r.Device:
-    return r.Device(row.kind, row.name, row.cores, row.memory_bytes, tuple(row.features), tuple(row.caches))
+    return r.Device(
+        kind=row.kind,
+        name=row.name,
+        cores=row.cores,
+        memory_bytes=row.memory_bytes,
+        features=tuple(row.features),
+        caches=tuple(row.caches),
+        architecture=row.architecture,
+        clock_mhz=row.clock_mhz,
+        memory_clock_mhz=row.memory_clock_mhz,
+        shared_memory_bytes=row.shared_memory_bytes,
+        bandwidth=row.bandwidth,
+        rates=tuple(r.Rate(item["precision"], item["flops"]) for item in row.rates),
+        software=tuple(row.software),
+    )
 
 
 # ── runs and rounds ─────────────────────────────────────────────────────────────────────────────

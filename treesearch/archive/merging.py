@@ -6,19 +6,26 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
-from treesearch.archive.inserting import insert_new
+from treesearch.archive.inserting import complete, insert_new
 from treesearch.errors import UsageError
 
 
 def copy_run(source: Session, target: Session, run_id: str) -> None:
-    """Copy a run and every row that belongs to it; rows that the target holds already stay as they are."""
+    """Copy a run and every row that belongs to it.
+
+    Rows that the target holds already stay as they are, but for figures of a problem or a device that they lack.
+    """
     run = source.get(s.RunRow, run_id)
     if run is None:
         raise UsageError(f"the archive to copy from has no run {run_id!r}; look at its list of runs")
     _refuse_namesake(run, target)
     for table, condition in _parts(run):
         rows = source.scalars(select(table).where(condition)).all()
-        insert_new(target, rows)
+        if table in (s.ProblemRow, s.DeviceRow):
+            for row in rows:
+                complete(target, row)
+        else:
+            insert_new(target, rows)
     copy = target.get_one(s.RunRow, run_id)
     copy.state, copy.rounds = run.state, run.rounds
 

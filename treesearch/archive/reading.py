@@ -102,6 +102,13 @@ class Reader:
                 raise UsageError(f"no device {id!r} in {self._place}; look at those of its runs")
             return mapping.device_of(row)
 
+    def devices(self) -> tuple[Device, ...]:
+        """Every device, that of the newest run first; those that are no run's target come last, by name."""
+        newest = select(func.max(s.RunRow.created)).where(s.RunRow.device == s.DeviceRow.id).scalar_subquery()
+        order = (func.coalesce(newest, "").desc(), s.DeviceRow.name, s.DeviceRow.id)
+        with self._reading() as session:
+            return tuple(map(mapping.device_of, session.scalars(select(s.DeviceRow).order_by(*order))))
+
     def run(self, id_or_prefix: str) -> Run:
         """The run whose id starts so. Raises UsageError, naming candidates, unless there is exactly one."""
         with self._reading() as session:
@@ -144,10 +151,16 @@ class Reader:
         with self._reading() as session:
             return _answers(session.scalars(query))
 
-    def answers_for(self, problem_digest: str) -> tuple[tuple[Request, Answer], ...]:
-        """Answers about a problem in all of its runs, the oldest run's first, otherwise as in `answers`."""
+    def answers_for(self, problem_digest: str, language: str | None = None) -> tuple[tuple[Request, Answer], ...]:
+        """Answers about a problem in all of its runs, or those in one language, the oldest run's first.
+
+        Otherwise ordered as in `answers`.
+        """
         oldest = select(s.RunRow.id).order_by(s.RunRow.created, s.RunRow.sequence)
-        about = select(s.AnswerRow).where(s.AnswerRow.problem == problem_digest)
+        about = select(s.AnswerRow).join(s.RunRow, s.AnswerRow.run == s.RunRow.id)
+        about = about.where(s.AnswerRow.problem == problem_digest)
+        if language is not None:
+            about = about.where(s.RunRow.language == language)
         with self._reading() as session:
             place = {run: number for number, run in enumerate(session.scalars(oldest))}
             rows = sorted(session.scalars(about), key=lambda row: (place[row.run], *_within_run(row)))

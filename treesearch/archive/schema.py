@@ -68,9 +68,12 @@ class ProblemRow(Base):
     tolerance: Mapped[float]
     precision: Mapped[str]
     signature: Mapped[Json]
+    flops: Mapped[Long | None]
 
 
 class DeviceRow(Base):
+    """`bandwidth` is in bytes a second; each of `rates` is a precision with its operations a second."""
+
     __tablename__ = "devices"
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -80,6 +83,13 @@ class DeviceRow(Base):
     memory_bytes: Mapped[Long]
     features: Mapped[Json]
     caches: Mapped[Json]
+    architecture: Mapped[str]
+    clock_mhz: Mapped[int | None]
+    memory_clock_mhz: Mapped[int | None]
+    shared_memory_bytes: Mapped[int | None]
+    bandwidth: Mapped[float | None]
+    rates: Mapped[Json]
+    software: Mapped[Json]
 
 
 class RunRow(Base):

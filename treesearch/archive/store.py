@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from treesearch.archive import mapping
 from treesearch.archive import schema as s
 from treesearch.archive.connect import seal_file, writing
-from treesearch.archive.inserting import insert_new, replace
+from treesearch.archive.inserting import complete, insert_new, replace
 from treesearch.archive.mapping import FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
@@ -69,7 +69,7 @@ class Archive(Reader):
         with self._writing() as session:
             # Replacing the problem's row also makes processes that open the same run wait for each other.
             replace(session, mapping.problem_row(problem))
-            replace(session, mapping.device_row(device))
+            complete(session, mapping.device_row(device))
             row = _latest_alike(session, problem, config, device)
             if row is None or new:
                 row = mapping.run_row(problem.digest, config, device.id, row.sequence + 1 if row else 1)
@@ -88,8 +88,9 @@ class Archive(Reader):
             row.state = state
 
     def save_device(self, device: Device) -> None:
-        """Store a device that is not a run's target but has evaluated kernels."""
-        self._insert(mapping.device_row(device))
+        """Store a device, or add the figures that a stored one lacks; those once stored stay."""
+        with self._writing() as session:
+            complete(session, mapping.device_row(device))
 
     def save_round(self, round: Round) -> None:
         self._insert(mapping.round_row(round))
