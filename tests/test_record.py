@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from treesearch import resources
 from treesearch.archive import Archive
+from treesearch.evaluation.build import build
+from treesearch.languages import CUDA, LANGUAGES
 from treesearch.lineage import Lineage
 from treesearch.problem import shipped
-from treesearch.records import Run, RunState, digest
+from treesearch.records import Problem, Run, RunState, digest
+from treesearch.roofline import floor
 
-RECORDED = ("bias_silu_clamp", "softmax_small")
+RECORDED = (("bias_silu_clamp", "cpp"), ("softmax_small", "cpp"), ("layernorm", "cuda"))
+"""Problems that were searched, each with the language."""
 LARGEST_BYTES = 10_000_000
+MOST_BUILDS = 64
+"""CUDA kernels that are built again: what two cores can build in about three minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +34,28 @@ def record() -> Iterator[Archive]:
         yield archive
 
 
-def run_of(record: Archive, name: str) -> Run:
-    return next(run for run in record.runs() if run.problem_name == name)
+def run_of(record: Archive, name: str, language: str) -> Run:
+    found = [run for run in record.runs() if (run.problem_name, run.config.language) == (name, language)]
+    if language == "cuda" and not found:
+        pytest.skip("the record holds no CUDA run")
+    return found[0]
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_search_is_complete(record: Archive, name: str) -> None:
-    run = run_of(record, name)
+def cuda_kernels(record: Archive) -> list[tuple[Problem, str, str]]:
+    """Problem, source and architecture of every verified CUDA kernel, each text once, in the order of digests."""
+    found: dict[str, tuple[Problem, str, str]] = {}
+    for run in record.runs():
+        if run.config.language == CUDA.name:
+            problem, architecture = record.problem(run.problem), record.device(run.device).architecture
+            verified = [entry.kernel for entry in record.entries(run.id) if entry.verified]
+            found |= {kernel.digest: (problem, kernel.source or "", architecture) for kernel in verified}
+    return [found[key] for key in sorted(found)]
+
+
+@pytest.mark.parametrize(("name", "language"), RECORDED)
+def test_a_recorded_search_is_complete(record: Archive, name: str, language: str) -> None:
+    run = run_of(record, name, language)
+    assert record.device(run.device).kind == LANGUAGES[language].device_kind
     assert run.state is RunState.DONE
     assert run.config.rounds >= 3
     entries = record.entries(run.id)
@@ -42,9 +66,9 @@ def test_a_recorded_search_is_complete(record: Archive, name: str) -> None:
     assert {proposal.id for proposal in proposals} == tried
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_winner_beats_both_baselines(record: Archive, name: str) -> None:
-    run = run_of(record, name)
+@pytest.mark.parametrize(("name", "language"), RECORDED)
+def test_a_recorded_winner_beats_both_baselines(record: Archive, name: str, language: str) -> None:
+    run = run_of(record, name, language)
     winner = Lineage(record.entries(run.id), record.edges(run.id)).fastest()
     assert winner is not None
     assert winner.evaluation is not None
@@ -53,6 +77,33 @@ def test_a_recorded_winner_beats_both_baselines(record: Archive, name: str) -> N
     assert measured.compile_speedup is not None
     assert measured.eager_speedup.low > 1
     assert measured.compile_speedup.low > 1
+
+
+def test_the_recorded_cuda_search_was_timed_on_a_measured_h100(record: Archive) -> None:
+    run = run_of(record, "layernorm", "cuda")
+    device = record.device(run.device)
+    assert "H100" in device.name
+    assert device.architecture == "sm_90a"
+    bound = floor(record.problem(run.problem), device)
+    assert bound is not None, "without a floor nobody can say how good the winner is"
+    winner = Lineage(record.entries(run.id), record.edges(run.id)).fastest()
+    assert winner is not None
+    assert winner.milliseconds is not None
+    assert winner.milliseconds > bound.milliseconds
+
+
+@pytest.mark.skipif(CUDA.compiler() is None, reason="nvcc is absent")
+def test_nvcc_builds_the_verified_cuda_kernels_of_the_record(
+    record: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = cuda_kernels(record)[:MOST_BUILDS]
+    if not kernels:
+        pytest.skip("the record holds no CUDA run")
+    monkeypatch.setenv("TREESEARCH_CACHE", str(tmp_path))  # built now, not when somebody last ran this
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        built = list(pool.map(lambda kernel: build(kernel[0], CUDA, kernel[1], kernel[2]), kernels))
+    assert [one.error for one in built if one.library is None] == []
+    assert all(CUDA.resources(one.record.log) for one in built), "nvcc says what each kernel takes"
 
 
 def test_the_record_is_about_the_problems_that_ship(record: Archive) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from tests.steps import scripted
 from treesearch.archive import Archive
+from treesearch.cli.doctor import cuda_finding
 from treesearch.records import Status
 from treesearch.testing import ScriptedEndpoint
 
@@ -66,7 +67,7 @@ class TestRun:
         assert lines[0].startswith("run ")
         assert "round 0 of 1: straightforward kernels" in lines
         assert [line for line in lines if re.match(r"  0\.0 +verified +[0-9.]+ ms  [0-9.]+× eager", line)]
-        assert [line for line in lines if re.match(r"  0\.1 +build failed kernel.cpp:\d+:\d+: error: ", line)]
+        assert [line for line in lines if re.match(r"  0\.1 +build failed +kernel.cpp:\d+:\d+: error: ", line)]
         assert [line for line in lines if line.startswith("  idea 0  Vectorize")]
 
     def test_it_ends_with_trajectory_baselines_the_winners_path_and_the_next_command(self, ran: Ran) -> None:
@@ -108,6 +109,8 @@ class TestReading:
     def test_show_prints_the_latest_run_and_its_json_has_the_same_fields(self, ran: Ran) -> None:
         shown = parsed(scripted.typed("show", "--json", cwd=ran.folder))
         assert shown["winner"].keys() >= FIELDS
+        assert shown.keys() >= {"floor_milliseconds", "floor_bound"}
+        assert shown["device"].keys() >= {"architecture", "bandwidth", "rates", "software"}
         assert parsed(scripted.typed("show", shown["run"], "--json", cwd=ran.folder)) == shown
         printed = scripted.typed("show", cwd=ran.folder).stdout
         assert all(kernel["kernel"] in printed for kernel in shown["kernels"])
@@ -115,7 +118,8 @@ class TestReading:
     def test_show_prints_a_kernel_by_the_beginning_of_its_id(self, ran: Ran) -> None:
         winner = parsed(scripted.typed("show", "--json", cwd=ran.folder))["winner"]
         kernel = parsed(scripted.typed("show", winner["kernel"][:10], "--json", cwd=ran.folder))
-        assert kernel.keys() >= FIELDS | {"source"}
+        assert kernel.keys() >= FIELDS | {"source", "resources", "floor_milliseconds"}
+        assert kernel["resources"] == [], "g++ says nothing of device functions"
         assert kernel["kernel"] == winner["kernel"]
 
     def test_trajectory_leads_from_the_first_round_to_the_winner(self, ran: Ran) -> None:
@@ -134,6 +138,9 @@ class TestReading:
         assert set(checked["mutants"].values()) == {"rejected"}
         findings = json.loads(scripted.typed("doctor", "--json", cwd=ran.folder).stdout)
         assert {"what", "ok", "found"} == findings[0].keys()
+        named = {finding["what"]: finding for finding in findings}
+        assert named["compiler for C++17 with OpenMP"]["ok"] is True
+        assert (named["GPU"]["ok"] is None) == ("without a GPU" in named["CUDA kernels"]["found"])
 
     def test_a_reader_who_leaves_early_gets_no_traceback(self, ran: Ran) -> None:
         words = " ".join(f"'{word}'" for word in scripted.command("show", "--json"))
@@ -190,9 +197,8 @@ class TestTerminal:
         screen = on_a_terminal(scripted.command(*ran.words, "--new"), tmp_path)
         assert "round 0/1" in screen
         assert re.search(r"round 1/1 · 1 idea · .*\d (asked|building|queued|judging)", screen)
-        assert re.search(
-            r"best 0\.\d+ ms, [0-9.]+× eager, [0-9.]+× compile · [\d,]+ tokens, cost unknown · \d+ s", screen
-        )
+        best = r"best 0\.\d+ ms, [0-9.]+× eager, [0-9.]+× compile(, \d+ % of the floor's speed)?"
+        assert re.search(rf"{best} · [\d,]+ tokens, cost unknown · \d+ s", screen)
         assert "kernel: .treesearch/winners/" in screen
 
 
@@ -212,6 +218,24 @@ def on_a_terminal(command: list[str], folder: Path) -> str:
     process.kill()
     assert process.wait() == 0, written.decode()
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.decode())
+
+
+@pytest.mark.parametrize(
+    ("gpu", "compiler", "torch_sees_gpu", "ok", "said"),
+    [
+        (True, True, True, True, "are built, verified and timed here"),
+        (True, False, True, False, "cannot run here without nvcc"),
+        (True, True, False, False, "cannot run here without a torch that can use the GPU"),
+        (False, True, False, None, "can be built here, and judged where a GPU is"),
+        (False, False, False, None, "cannot run here without a GPU with NVIDIA's driver and nvcc"),
+    ],
+)
+def test_doctor_says_in_words_what_cuda_kernels_lack(
+    gpu: bool, compiler: bool, torch_sees_gpu: bool, ok: bool | None, said: str
+) -> None:
+    _, state, detail = cuda_finding(gpu, compiler, torch_sees_gpu)
+    assert state is ok
+    assert said in detail
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -10,10 +10,32 @@ from treesearch.view import text
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "–"), (0.00442, "0.00442 ms"), (1.2345, "1.23 ms"), (999.4, "999 ms"), (12345.0, "12345 ms")],
+    [
+        (None, "–"),
+        (0.0636, "0.0636 ms"),
+        (0.00442, "0.00442 ms"),
+        (0.0000412345, "0.0000412 ms"),
+        (0.25, "0.25 ms"),
+        (1.2345, "1.23 ms"),
+        (999.4, "999 ms"),
+        (12345.0, "12345 ms"),
+    ],
 )
 def test_times_have_three_digits_and_a_unit(value: float | None, shown: str) -> None:
     assert text.milliseconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(3.02e12, "3.02 TB/s"), (5.37e8, "537 MB/s"), (999_600.0, "1 MB/s"), (999.0, "999 B/s"), (2.5e15, "2.5 PB/s")],
+)
+def test_quantities_have_three_digits_and_a_decimal_prefix(value: float, shown: str) -> None:
+    assert text.quantity(value, "B/s") == shown
+
+
+def test_statuses_are_words() -> None:
+    assert text.status(Status.BROKE_CONTRACT) == "broke contract"
+    assert not [status for status in Status if "_" in text.status(status)]
 
 
 @pytest.mark.parametrize(

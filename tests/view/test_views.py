@@ -39,6 +39,7 @@ from treesearch.records import (
     Ratio,
     Relation,
     Request,
+    Resources,
     Run,
     Stage,
     Status,
@@ -104,8 +105,9 @@ def test_tables_print_foreign_text_as_it_is_but_for_what_steers_a_terminal() -> 
     written = printed(
         tables.run(RUN, found, DEVICE, Usage(1, 2, None)),
         tables.trajectory([root, child]),
-        tables.kernel(child, found, "cpp"),
-        tables.kernel(broken, found, "cpp"),
+        tables.kernel(child, found),
+        tables.kernel(broken, found),
+        tables.resources([Resources(HOSTILE, 1, 2, 3, 4, 5)]),
         tables.verdicts([(HOSTILE, one.evaluation) for one in entries() if one.evaluation]),
         tables.checks([("x", None, HOSTILE)]),
     )
@@ -160,7 +162,7 @@ def test_off_a_terminal_progress_is_plain_lines_and_counts_what_a_recording_lack
             progress(event)
     lines = out.getvalue().splitlines()
     assert harmless(out.getvalue())
-    assert [line for line in lines if line.startswith("  0.0    verified           2 ms  2.00× eager, 2.00× compile")]
+    assert [line for line in lines if line.startswith("  0.0    verified             2 ms  2.00× eager, 2.00× compile")]
     assert [line for line in lines if line.startswith("  0.1    build failed ")]
     assert lines[-1] == "without a recorded answer, and so left out: 1 request"
     assert not [line for line in lines if " judged" in line], "no live line"

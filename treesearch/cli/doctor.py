@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -26,7 +27,8 @@ def doctor(archive: str | None, as_json: bool) -> None:
     """Look at compilers, GPU, sandbox, keys and archives. Exits with 1 where something needed is missing."""
     from treesearch.view import tables
 
-    findings = [*_compilers(), *_torch(), *_gpu(), *_sandbox(), *_keys(), *_archives(archive)]
+    gpu = _has_gpu()
+    findings = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(), *_keys(), *_archives(archive)]
     if as_json:
         common.print_json([{"what": what, "ok": state, "found": detail} for what, state, detail in findings])
     else:
@@ -35,18 +37,21 @@ def doctor(archive: str | None, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _compilers() -> Iterator[Finding]:
+def _has_gpu() -> bool:
+    from treesearch.evaluation.device import has_gpu
+
+    return has_gpu()
+
+
+def _compilers(gpu: bool) -> Iterator[Finding]:
+    """One for each language; needed for the devices that are here."""
     from treesearch import languages
 
     for language in languages.LANGUAGES.values():
         path = language.compiler()
-        yield f"compiler for {language.title}", path is not None, _version(path) if path else language.compiler_hint
-    nvcc = shutil.which("nvcc")
-    yield (
-        "nvcc (CUDA)",
-        True if nvcc else None,
-        _version(nvcc) if nvcc else "absent; CUDA kernels will need it (the CUDA toolkit brings it)",
-    )
+        absent = False if gpu or language.device_kind == "cpu" else None
+        detail = _version(path) if path else f"absent; {language.compiler_hint}"
+        yield f"compiler for {language.title}", True if path else absent, detail
 
 
 def _torch() -> Iterator[Finding]:
@@ -55,14 +60,33 @@ def _torch() -> Iterator[Finding]:
     yield "torch", True, f"{version('torch')}, {cores()} cores to run on"
 
 
-def _gpu() -> Iterator[Finding]:
+def _cuda(gpu: bool) -> Iterator[Finding]:
+    """The GPU, and whether CUDA kernels can be built and judged on it."""
+    from treesearch.languages import CUDA
+
     smi = shutil.which("nvidia-smi")
-    if smi is None:
-        yield "GPU", None, "none found (nvidia-smi comes with NVIDIA's driver); kernels run on the CPU"
-        return
-    query = [smi, "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
-    found = _output(query)
-    yield "GPU", True if found else None, found or "nvidia-smi finds no device"
+    query = [smi or "", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    if gpu:
+        yield "GPU", True, (_output(query) if smi else "") or "found; nvidia-smi, which would name it, does not answer"
+    else:
+        yield "GPU", None, "none that NVIDIA's driver can use; kernels run on the CPU"
+    yield cuda_finding(gpu, CUDA.compiler() is not None, gpu and _torch_sees_gpu())
+
+
+def cuda_finding(gpu: bool, compiler: bool, torch_sees_gpu: bool) -> Finding:
+    """Whether CUDA kernels can run here, and what is missing in words."""
+    torch = f"a torch that can use the GPU ({version('torch')} cannot)"
+    needed = {"a GPU with NVIDIA's driver": gpu, "nvcc": compiler, torch: torch_sees_gpu or not gpu}
+    missing = " and ".join(what for what, there in needed.items() if not there)
+    if not missing:
+        return "CUDA kernels", True, "are built, verified and timed here"
+    elsewhere = "; they can be built here, and judged where a GPU is" if compiler and not gpu else ""
+    return "CUDA kernels", False if gpu else None, f"cannot run here without {missing}{elsewhere}"
+
+
+def _torch_sees_gpu() -> bool:
+    """Asked of a process of its own, which a driver that hangs or crashes takes with it."""
+    return _output([sys.executable, "-c", "import torch; print(torch.cuda.is_available())"]) == "True"
 
 
 def _sandbox() -> Iterator[Finding]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from treesearch.cli import common
+
+if TYPE_CHECKING:
+    from treesearch.records import Entry, Resources
 
 
 @click.command()
@@ -20,6 +25,7 @@ def show(name: str | None, prompt: bool, answer: bool, archive: str | None, as_j
 
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
+    from treesearch.roofline import floor
     from treesearch.view import data, tables, text
 
     with common.archives(archive) as stores:
@@ -29,18 +35,29 @@ def show(name: str | None, prompt: bool, answer: bool, archive: str | None, as_j
             return
         store, run, kernel = common.find(stores, name)
         lineage = common.lineage_of(store, run)
+        device = store.device(run.device)
+        bound = floor(store.problem(run.problem), device)
         if kernel is None:
-            device = store.device(run.device)
             if as_json:
-                common.print_json(data.run(run, lineage, device))
+                common.print_json(data.run(run, lineage, device, bound))
             else:
-                common.out().print(tables.run(run, lineage, device, store.spend(run.id)))
+                common.out().print(tables.run(run, lineage, device, store.spend(run.id), bound))
                 common.out().print(tables.questions(store.answers(run.id), store.failed_asks(run.id)))
             return
         entry = lineage.entry(kernel)
+        taken = _taken(entry)
         if as_json:
-            common.print_json(
-                {**data.entry(entry, lineage), "source": entry.kernel.source, "answer": entry.kernel.answer}
-            )
+            texts = {"source": entry.kernel.source, "answer": entry.kernel.answer}
+            about = {**data.floor(bound), "resources": data.resources(taken)}
+            common.print_json({**data.entry(entry, lineage), **about, **texts})
         else:
-            common.out().print(tables.kernel(entry, lineage, run.config.language))
+            common.out().print(tables.kernel(entry, lineage, taken, bound))
+
+
+def _taken(entry: Entry) -> tuple[Resources, ...]:
+    """What the compiler said that the kernel's device functions take; nothing for a language that says nothing."""
+    from treesearch.languages import LANGUAGES
+
+    language = LANGUAGES.get(entry.kernel.language)
+    build = entry.evaluation.build if entry.evaluation else None
+    return language.resources(build.log) if language and build else ()

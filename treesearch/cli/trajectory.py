@@ -16,6 +16,7 @@ def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: b
     """Show how a run's winner, or a kernel, came about: round, time, % of the reference, idea, kernel."""
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other.")
+    from treesearch.roofline import floor
     from treesearch.view import data, tables
     from treesearch.view import markdown as documents
 
@@ -23,13 +24,17 @@ def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: b
         store, run, kernel = common.find(stores, name)
         lineage = common.lineage_of(store, run)
         path = common.path_to(lineage, run, kernel)
+        device = store.device(run.device)
+        bound = floor(store.problem(run.problem), device)
         if as_json:
-            common.print_json(data.trajectory(path, lineage))
+            common.print_json(data.trajectory(path, lineage, bound))
         elif markdown:
-            click.echo(documents.trajectory(run, store.device(run.device), path), nl=False)
+            click.echo(documents.trajectory(run, device, path, bound), nl=False)
         else:
             console = common.out()
             console.print(tables.trajectory(path))
             console.print()
             console.print(tables.baselines(path[-1]))
+            if bound:
+                console.print(tables.floor(path[-1], bound))
             console.print(tables.accuracy(path[-1]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from treesearch.lineage import Lineage
-from treesearch.records import Device, Entry, Evaluation, Idea, Ratio, Run
+from treesearch.records import Device, Entry, Evaluation, Idea, Ratio, Resources, Run
+from treesearch.roofline import Floor
 
 Json = dict[str, Any]
 
@@ -69,7 +71,7 @@ def entry(node: Entry, lineage: Lineage) -> Json:
     }
 
 
-def run(found: Run, lineage: Lineage, hardware: Device) -> Json:
+def run(found: Run, lineage: Lineage, hardware: Device, bound: Floor | None = None) -> Json:
     fastest = lineage.fastest()
     return {
         "run": found.id,
@@ -81,6 +83,7 @@ def run(found: Run, lineage: Lineage, hardware: Device) -> Json:
         "rounds": found.config.rounds,
         "language": found.config.language,
         "device": device(hardware),
+        **floor(bound),
         "winner": entry(fastest, lineage) if fastest else None,
         "kernels": [entry(node, lineage) for node in lineage.entries],
     }
@@ -95,12 +98,32 @@ def device(hardware: Device) -> Json:
         "memory_bytes": hardware.memory_bytes,
         "features": list(hardware.features),
         "caches": list(hardware.caches),
+        "architecture": hardware.architecture or None,
+        "clock_mhz": hardware.clock_mhz,
+        "memory_clock_mhz": hardware.memory_clock_mhz,
+        "shared_memory_bytes": hardware.shared_memory_bytes,
+        "bandwidth": hardware.bandwidth,
+        "rates": [asdict(rate) for rate in hardware.rates],
+        "software": list(hardware.software),
     }
 
 
-def trajectory(path: Sequence[Entry], lineage: Lineage) -> list[Json]:
+def floor(bound: Floor | None) -> Json:
+    """The roofline floor of a problem on a device and what sets it; null where the device was not measured."""
+    return {
+        "floor_milliseconds": bound.milliseconds if bound else None,
+        "floor_bound": bound.bound if bound else None,
+    }
+
+
+def resources(taken: Sequence[Resources]) -> list[Json]:
+    """What the compiler said that each device function takes."""
+    return [asdict(one) for one in taken]
+
+
+def trajectory(path: Sequence[Entry], lineage: Lineage, bound: Floor | None = None) -> list[Json]:
     """Root to winner, one object a step; `reference_percent` is the eager reference's time ÷ the kernel's, in %."""
-    return [{**entry(node, lineage), "reference_percent": reference_percent(node)} for node in path]
+    return [{**entry(node, lineage), "reference_percent": reference_percent(node), **floor(bound)} for node in path]
 
 
 def reference_percent(node: Entry) -> float | None:

@@ -6,12 +6,16 @@ import re
 from collections.abc import Sequence
 
 from treesearch.records import Device, Entry, Run
-from treesearch.view import text
+from treesearch.roofline import Floor
+from treesearch.view import hardware, text
 from treesearch.view.data import reference_percent
 
 
-def trajectory(found: Run, hardware: Device, path: Sequence[Entry]) -> str:
-    """A heading, the table from root to kernel, and the last step's figures with their intervals."""
+def trajectory(found: Run, device: Device, path: Sequence[Entry], bound: Floor | None = None) -> str:
+    """A heading, the table from root to kernel, and the last step's figures with their intervals.
+
+    Where the floor is known, it comes last.
+    """
     lines = [
         f"### {_escaped(found.problem_name)}, run {found.id}",
         "",
@@ -19,7 +23,7 @@ def trajectory(found: Run, hardware: Device, path: Sequence[Entry]) -> str:
         "|---:|---:|---:|---|---|",
     ]
     for entry in path:
-        time = f"{entry.milliseconds:.3g}" if entry.milliseconds else "–"
+        time = text.figure(entry.milliseconds) if entry.milliseconds else "–"
         idea, percent = _escaped(text.idea_title(entry)), text.percent(reference_percent(entry))
         lines.append(f"| {entry.kernel.round} | {time} | {percent} | {idea} | `{entry.kernel.id}` |")
     measured = path[-1].evaluation.measurement if path and path[-1].evaluation else None
@@ -31,7 +35,11 @@ def trajectory(found: Run, hardware: Device, path: Sequence[Entry]) -> str:
         if measured.compile:
             compiled = text.milliseconds(measured.compile.median)
             lines.append(f"Against torch.compile ({compiled}): {text.ratio(measured.compile_speedup)}.")
-        lines.append(f"On {_escaped(hardware.name)}, {hardware.cores} cores; intervals are 95 % bootstrap.")
+        lines.append(f"On {_escaped(hardware.device(device))}; intervals are 95 % bootstrap.")
+    if bound:
+        place = hardware.place(path[-1], bound) if path else ""
+        floor = f"The floor there is {text.milliseconds(bound.milliseconds)} ({hardware.cause(bound)})"
+        lines.append(_escaped(f"{floor}; the last step has {place}." if place else f"{floor}."))
     return "\n".join(lines) + "\n"
 
 

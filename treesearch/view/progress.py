@@ -28,20 +28,31 @@ from treesearch.events import (
     Step,
 )
 from treesearch.models.providers import PROVIDERS
-from treesearch.records import Entry, Usage
-from treesearch.view import text
+from treesearch.records import Entry, Run, Status, Usage
+from treesearch.roofline import Floor
+from treesearch.view import hardware, text
 from treesearch.view.tables import COLOURS
 
 REFRESHES_PER_SECOND = 4
+STATUS_WIDTH = 1 + max(len(text.status(status)) for status in Status)
+
+
+def unknown(run: Run) -> Floor | None:
+    """The floor where nobody works it out."""
+    return None
 
 
 class Progress:
     """An observer that prints to a terminal, or plain lines where standard error is not one."""
 
-    def __init__(self, console: Console, spend: Callable[[str], Usage]) -> None:
-        """`spend` tells what a run (by id) has cost so far."""
+    def __init__(
+        self, console: Console, spend: Callable[[str], Usage], floor: Callable[[Run], Floor | None] = unknown
+    ) -> None:
+        """`spend` tells what a run (by id) has cost so far, `floor` the roofline floor of a run that was opened."""
         self.console = console
         self._spend = spend
+        self._floor_of = floor
+        self._floor: Floor | None = None
         self._run = ""
         self._lock = threading.Lock()
         self._spent = Usage(0, 0, 0.0)
@@ -83,7 +94,12 @@ class Progress:
         self._run = event.run.id
         kept = f"; continuing with {text.count(len(event.entries), 'kernel')} from before" if event.entries else ""
         models = text.one_line(", ".join(event.run.config.models))
-        self._print(f"run {event.run.id} on {text.one_line(event.run.problem_name)}, models: {models}{kept}")
+        name, language = text.one_line(event.run.problem_name), event.run.config.language
+        self._print(f"run {event.run.id} on {name} in {language}, models: {models}{kept}")
+        with contextlib.suppress(ArchiveError):  # a store that is busy costs a figure, not the search
+            self._floor = self._floor_of(event.run)
+        if self._floor:
+            self._print(hardware.floor(self._floor))
 
     @_take.register
     def _(self, event: Replaying) -> None:
@@ -142,7 +158,7 @@ class Progress:
         judged = entry.evaluation
         assert judged is not None
         line = Text(f"  {entry.kernel.ordinal:<7}")
-        line.append(f"{text.status(judged.status):<13}", style=COLOURS.get(judged.status, "red"))
+        line.append(f"{text.status(judged.status):<{STATUS_WIDTH}}", style=COLOURS.get(judged.status, "red"))
         if judged.measurement:
             line.append(f"{text.milliseconds(judged.milliseconds):>10}  {_against(entry)}  {text.idea_title(entry)}")
         else:
@@ -175,7 +191,10 @@ class Progress:
 
     def _best_so_far(self) -> str:
         best = self._best
-        return f"best {text.milliseconds(best.milliseconds)}, {_against(best)}" if best else ""
+        if best is None:
+            return ""
+        said = (text.milliseconds(best.milliseconds), _against(best), hardware.place(best, self._floor))
+        return "best " + ", ".join(part for part in said if part)
 
     def _cost(self) -> str:
         """What the run has cost; a store that is busy for a moment only delays the figure."""

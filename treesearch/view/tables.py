@@ -14,8 +14,21 @@ from rich.text import Text
 from treesearch.archive import FailedAsk
 from treesearch.lineage import Lineage
 from treesearch.problem import Listed
-from treesearch.records import Answer, Device, Entry, Evaluation, Request, Run, Stage, Status, Timing, Usage
-from treesearch.view import text
+from treesearch.records import (
+    Answer,
+    Device,
+    Entry,
+    Evaluation,
+    Request,
+    Resources,
+    Run,
+    Stage,
+    Status,
+    Timing,
+    Usage,
+)
+from treesearch.roofline import Floor
+from treesearch.view import hardware, text
 from treesearch.view.data import reference_percent
 
 COLOURS = {Status.VERIFIED: "green", Status.SUSPECT: "yellow"}
@@ -67,7 +80,7 @@ def baselines(entry: Entry) -> Text:
     low, high = measured.kernel.quartiles
     line = Text()
     line.append(f"{text.milliseconds(measured.kernel.median)}", style="bold green")
-    line.append(f" (quartiles {low:.3g}–{high:.3g}, {len(measured.kernel.samples)} samples)")
+    line.append(f" (quartiles {text.figure(low)}–{text.figure(high)}, {len(measured.kernel.samples)} samples)")
     line.append(f" · eager {text.milliseconds(measured.eager.median)}: {text.ratio(measured.eager_speedup)}")
     if measured.compile:
         compiled = text.milliseconds(measured.compile.median)
@@ -88,21 +101,32 @@ def accuracy(entry: Entry) -> Text:
     )
 
 
-def run(found: Run, lineage: Lineage, hardware: Device, spent: Usage) -> RenderableType:
+def floor(entry: Entry, bound: Floor | None) -> Text:
+    """The floor and how near a kernel comes to it; empty where the device was not measured."""
+    if bound is None:
+        return Text("")
+    place = hardware.place(entry, bound)
+    return Text(f"{hardware.floor(bound)}{f' · {text.milliseconds(entry.milliseconds)} is {place}' if place else ''}")
+
+
+def run(found: Run, lineage: Lineage, device: Device, spent: Usage, bound: Floor | None = None) -> RenderableType:
     """A run at a glance: what it was, its winner, and every kernel round by round."""
     fastest = lineage.fastest()
     counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
     tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
-    models = text.one_line(", ".join(found.config.models))
+    models, language = text.one_line(", ".join(found.config.models)), text.one_line(found.config.language)
     head: list[RenderableType] = [
         Text.assemble(
-            (text.one_line(found.problem_name), "bold"), f"  run {found.id} · {found.state} · {found.created[:16]}"
+            (text.one_line(found.problem_name), "bold"),
+            f"  run {found.id} · {language} · {found.state} · {found.created[:16]}",
         ),
-        Text(f"{text.one_line(hardware.name)}, {hardware.cores} cores · {models} · {text.spend(spent)}"),
-        Text(tally),
+        Text(f"{hardware.device(device)} · {models} · {text.spend(spent)}"),
     ]
+    head += [Text(line) for line in (hardware.figures(device), hardware.floor(bound) if bound else "", tally) if line]
     if fastest:
-        head += [Text.assemble(("winner ", "bold"), fastest.kernel.id), baselines(fastest), accuracy(fastest)]
+        winner = Text.assemble(("winner ", "bold"), fastest.kernel.id)
+        place = hardware.place(fastest, bound)
+        head += [winner, baselines(fastest).append(f" · {place}" if place else ""), accuracy(fastest)]
     return Group(*head, "", _kernels(lineage))
 
 
@@ -143,8 +167,19 @@ def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[Faile
     return Group(*parts)
 
 
-def kernel(entry: Entry, lineage: Lineage, language: str) -> RenderableType:
-    """One kernel: its idea, its verdict, its source."""
+def resources(taken: Sequence[Resources]) -> RenderableType:
+    """What the compiler says that each device function takes."""
+    table = _table("device function", ">registers", ">spilled B", ">reloaded B", ">stack B", ">static shared B")
+    for one in taken:
+        counts = (one.registers, one.spill_store_bytes, one.spill_load_bytes, one.stack_bytes, one.shared_bytes)
+        table.add_row(Text(text.one_line(one.function)), *map(str, counts))
+    return table
+
+
+def kernel(
+    entry: Entry, lineage: Lineage, taken: Sequence[Resources] = (), bound: Floor | None = None
+) -> RenderableType:
+    """One kernel: its idea, its verdict, what its device functions take, its source."""
     node, judged = entry.kernel, entry.evaluation
     parts: list[RenderableType] = [
         Text.assemble(
@@ -155,13 +190,15 @@ def kernel(entry: Entry, lineage: Lineage, language: str) -> RenderableType:
         title = f"{text.one_line(node.idea.title)} ({node.idea.category}, expected {node.idea.expected_speedup:g}×)"
         parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
     if judged and judged.measurement:
-        parts += [baselines(entry), accuracy(entry)]
+        parts += [baselines(entry), *([floor(entry, bound)] if bound else []), accuracy(entry)]
+    if taken:
+        parts.append(resources(taken))
     if judged and judged.error:
         parts.append(Panel(Text(text.visible(judged.error)), title="what went wrong", title_align="left"))
     if node.answer:
         parts.append(Text(f"--prompt and --answer print what was asked and said (answer {node.answer})", style="dim"))
     if node.source is not None:
-        parts.append(Syntax(text.visible(node.source), language, line_numbers=True, word_wrap=True))
+        parts.append(Syntax(text.visible(node.source), node.language, line_numbers=True, word_wrap=True))
     path = lineage.path(node.id)
     if len(path) > 1:
         parts += [Text("how it came about", style="bold"), trajectory(path)]
@@ -179,7 +216,7 @@ def checks(rows: Iterable[tuple[str, bool | None, str]]) -> Table:
 
 def _spread(timing: Timing) -> str:
     low, high = timing.quartiles
-    return f"{text.milliseconds(timing.median)} ({low:.3g}–{high:.3g})"
+    return f"{text.milliseconds(timing.median)} ({text.figure(low)}–{text.figure(high)})"
 
 
 def _table(*columns: str) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from decimal import Decimal
 
 from treesearch.records import Entry, Evaluation, Ratio, Status, Usage
 
@@ -11,11 +12,25 @@ ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
 """A line of compiler or linker output that says what is wrong."""
 
 
+PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def figure(value: float) -> str:
+    """Three significant digits of a positive number, never in powers of ten: `0.0636`, `12345`."""
+    if value >= 999.5:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if value >= 1e-4 else f"{Decimal(f'{value:.2e}').normalize():f}"
+
+
 def milliseconds(value: float | None) -> str:
     """Three significant digits, with the unit."""
-    if value is None:
-        return "–"
-    return f"{value:.0f} ms" if value >= 999.5 else f"{value:.3g} ms"
+    return "–" if value is None else f"{figure(value)} ms"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Three significant digits with a decimal prefix: `3.02 TB/s`, `537 MB`."""
+    scale, prefix = next(((scale, prefix) for scale, prefix in PREFIXES if value >= 0.9995 * scale), (1.0, ""))
+    return f"{figure(value / scale)} {prefix}{unit}"
 
 
 def ratio(value: Ratio | None) -> str:
