@@ -15,10 +15,10 @@ import torch
 
 from treesearch import languages, problem
 from treesearch.errors import MachineError
+from treesearch.evaluation import device, lanes
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.evaluation.inputs import NOMINAL, Call
 from treesearch.records import Problem, Protocol, Role, Status
 
 OBSERVED = """
@@ -58,13 +58,12 @@ def observed(log: Path, rows: int = 32, columns: int = 64, patch: str = "", effe
 
 
 @contextmanager
-def baselines_of(subject: Problem, threads: int = 1) -> Iterator[tuple[Baselines, Call]]:
+def baselines_of(subject: Problem, threads: int = 1) -> Iterator[Baselines]:
     drawn = {a.name: torch.randn(a.shape) for a in subject.signature.of(Role.INPUT)}
-    call = Call(NOMINAL, drawn, (), (), ())
     buffers = BufferSet(subject.signature)
     buffers.fill(drawn)
-    baselines = Baselines(subject, Protocol(1e-2, threads=threads), [buffers], call)
-    yield baselines, call
+    baselines = Baselines(subject, Protocol(1e-2, threads=threads), lanes.of(device.cpu()), [buffers], ())
+    yield baselines
     baselines.close()
     buffers.close()
 
@@ -74,9 +73,9 @@ def test_an_output_of_64_mib_costs_no_page_faults_per_call(tmp_path: Path) -> No
     source = observed(log, rows=4096, columns=4096)
     subject = problem.from_source("observed", source)
     log.unlink()
-    with baselines_of(subject) as (baselines, call):
+    with baselines_of(subject) as baselines:
         for which in ("eager", "compile") * 3:
-            assert baselines.time(which, 0, call) > 0
+            assert baselines.time(which, 0, ()) > 0
     faults = [json.loads(line)["faults"] for line in log.read_text().splitlines()][-6:]
     assert max(faults) < 16, faults
 
@@ -95,8 +94,8 @@ def test_the_reference_runs_with_the_protocols_threads_and_without_keys(
     subject = problem.from_source("observed", observed(log))
     for threads in (1, 2):
         log.unlink()
-        with baselines_of(subject, threads) as (baselines, call):
-            baselines.time("compile", 0, call)
+        with baselines_of(subject, threads) as baselines:
+            baselines.time("compile", 0, ())
         seen = [json.loads(line) for line in log.read_text().splitlines()]
         assert {each["threads"] for each in seen} == {threads}
         assert all("ANTHROPIC_API_KEY" not in each["keys"] for each in seen)
@@ -106,11 +105,11 @@ def test_a_reference_that_kills_its_process_is_the_machines_fault(tmp_path: Path
     trigger = tmp_path / "now"
     effect = f"if os.path.exists({str(trigger)!r}): os._exit(3)"
     subject = problem.from_source("observed", observed(tmp_path / "log", effect=effect))
-    with baselines_of(subject) as (baselines, call):
+    with baselines_of(subject) as baselines:
         trigger.touch()
         for _ in range(2):
             with pytest.raises(MachineError, match=r"times the reference failed \(eager\)"):
-                baselines.time("eager", 0, call)
+                baselines.time("eager", 0, ())
     with pytest.raises(MachineError, match=r"did not start: it exited with code 3"), baselines_of(subject):
         pass
 

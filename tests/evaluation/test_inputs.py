@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_deck_and_another_seed_another() -> None:
     for one, two, three in zip(first.calls, again.calls, other.calls, strict=True):
         assert one.values.keys() == two.values.keys()
         assert all(torch.equal(one.values[name], two.values[name]) for name in one.values)
-        assert all(map(torch.equal, one.expected, two.expected))
+        assert all(map(torch.equal, one.answers.expected, two.answers.expected))
         assert not torch.equal(one.values["linear_weight"], three.values["linear_weight"])
 
 
@@ -98,16 +98,29 @@ def test_weights_that_are_all_alike_are_changed_and_masks_are_not() -> None:
 
 def test_the_expected_answer_is_the_references_in_float64() -> None:
     for call in deck_of(elementwise("x):\n        return torch.exp(x)", "torch.rand(64, 64)")).calls:
-        assert call.expected[0].dtype is torch.float64
-        assert torch.equal(call.expected[0], call.values["x"].double().exp())
-        assert torch.equal(call.eager[0], call.values["x"].exp())
+        assert call.answers.expected[0].dtype is torch.float64
+        assert torch.equal(call.answers.expected[0], call.values["x"].double().exp())
+        own = (call.values["x"].exp().double() - call.values["x"].double().exp()).norm(dim=1)
+        assert call.answers.own_norms[0] is not None
+        assert torch.equal(call.answers.own_norms[0], own)
+
+
+def test_what_is_not_kept_is_made_again_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = deck_of(LINEAR)
+    monkeypatch.setattr(inputs, "KEPT_SHARE", 0)
+    made = deck_of(LINEAR)
+    for one, two in zip((*kept.calls, *kept.spares), (*made.calls, *made.spares), strict=True):
+        assert two.values is not two.values, "it was kept"
+        assert all(torch.equal(one.values[name], two.values[name]) for name in one.values)
+        if one.checked:
+            assert all(map(torch.equal, one.answers.expected, two.answers.expected))
 
 
 def test_stress_answers_stay_within_reach_of_half_precision() -> None:
     deck = deck_of(elementwise("x):\n        return x ** 3", "torch.randn(64, 64)"))
     assert "large" in [call.stratum for call in deck.calls]
     for call in deck.calls:
-        assert call.expected[0].abs().max() <= 3e4
+        assert call.answers.expected[0].abs().max() <= 3e4
 
 
 def test_stress_whose_answer_is_not_finite_is_left_out_and_named() -> None:
@@ -144,7 +157,7 @@ def test_integers_and_bools_are_never_stressed_out_of_their_range() -> None:
 def test_index_outputs_meet_no_ties() -> None:
     deck = deck_of(elementwise("x):\n        return x.argmax(-1)", "torch.randn(16, 64)"))
     assert {"ties", "constant", "spikes"}.isdisjoint(call.stratum for call in deck.calls)
-    assert deck.calls[0].expected[0].dtype is torch.int64
+    assert deck.calls[0].answers.expected[0].dtype is torch.int64
 
 
 @pytest.mark.parametrize(
@@ -170,10 +183,10 @@ def test_a_reference_that_is_not_finite_on_its_own_inputs_is_refused() -> None:
         deck_of(elementwise("x):\n        return x.log()", "torch.randn(8, 64)"))
 
 
-def test_a_deck_that_cannot_fit_in_memory_is_refused_before_it_is_drawn() -> None:
-    source = elementwise("x):\n        return x + 1", "torch.zeros(1).expand(4)")
+def test_a_deck_whose_calls_cannot_fit_in_memory_is_refused_before_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "FEWEST_HELD", 10**12)
     with pytest.raises(MachineError, match=r"GiB of memory\b.* Use smaller shapes"):
-        deck_of(source, protocol=Protocol(1e-2, nominal_calls=10**12))
+        deck_of(elementwise("x):\n        return x + 1", "torch.randn(64, 64)"))
 
 
 def test_spares_are_draws_of_their_own_that_nothing_tells_from_checked_calls() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from treesearch.evaluation import verify
-from treesearch.evaluation.inputs import NOMINAL, Call
+from treesearch.evaluation.inputs import NOMINAL, compared, rows
 from treesearch.records import Argument, Problem, Role, Signature
 
 
@@ -28,8 +28,8 @@ def judged(
 ) -> verify.Checked:
     """`got` in place of `expected`, whose float32 rounding is eager's answer unless another is given."""
     exact = expected.double() if expected.is_floating_point() else expected
-    call = Call(stratum, {}, (), (exact,), (expected if eager is None else eager,))
-    return verify.check(problem_of(expected, tolerance=tolerance), call, [got])
+    answers = compared([expected if eager is None else eager], [exact])
+    return verify.check(problem_of(expected, tolerance=tolerance), stratum, answers, [got])
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -120,10 +120,10 @@ def test_a_wrong_row_is_reported_with_position_and_values() -> None:
 
 
 def test_short_rows_are_joined_until_they_have_an_error_to_speak_of() -> None:
-    assert verify.rows(torch.zeros(5, 4, 8)).shape == (5, 32)
-    assert verify.rows(torch.zeros(5, 64)).shape == (5, 64)
-    assert verify.rows(torch.zeros(3, 2)).shape == (1, 6)
-    assert verify.rows(torch.tensor(1.0)).shape == (1, 1)
+    assert rows(torch.zeros(5, 4, 8)).shape == (5, 32)
+    assert rows(torch.zeros(5, 64)).shape == (5, 64)
+    assert rows(torch.zeros(3, 2)).shape == (1, 6)
+    assert rows(torch.tensor(1.0)).shape == (1, 1)
 
 
 def test_a_number_is_judged_like_a_row_of_one() -> None:
@@ -147,8 +147,8 @@ def test_a_bool_that_is_neither_0_nor_1_is_wrong() -> None:
 
 def test_every_output_counts_and_is_named() -> None:
     first, second = draw(4, 64), draw(4, 64, seed=1)
-    call = Call(NOMINAL, {}, (), (first.double(), second.double()), (first, second))
-    failure = verify.check(problem_of(first, second), call, [first, -second]).failure
+    answers = compared([first, second], [first.double(), second.double()])
+    failure = verify.check(problem_of(first, second), NOMINAL, answers, [first, -second]).failure
     assert failure.startswith("output out1 of a nominal call")
 
 

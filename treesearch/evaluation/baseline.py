@@ -31,6 +31,8 @@ FEW_FAULTS = 16
 class Subject:
     """The reference over one set of buffers, eager and compiled."""
 
+    map = staticmethod(map_tensor)
+
     def __init__(self, reference: Reference, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
         self.scalars: list[bool | int | float] = call["scalars"]
         self.inputs: list[Value | None] = []
@@ -40,7 +42,7 @@ class Subject:
             if argument["role"] == "scalar":
                 self.inputs.append(None)
                 continue
-            tensor = map_tensor(next(mapped), tuple(argument["shape"]), getattr(torch, argument["dtype"]))
+            tensor = self.map(next(mapped), tuple(argument["shape"]), getattr(torch, argument["dtype"]))
             if argument["role"] == "input":
                 self.inputs.append(tensor)
             elif argument["role"] in ("parameter", "buffer"):
@@ -53,12 +55,15 @@ class Subject:
 
     def time(self, which: str, scalars: list[bool | int | float]) -> int:
         """Nanoseconds of one call."""
-        drawn = iter(scalars)
-        inputs = [next(drawn) if value is None else value for value in self.inputs]
+        inputs = self.arguments(scalars)
         call = self.calls[which]
         started = time.perf_counter_ns()
         call(*inputs)
         return time.perf_counter_ns() - started
+
+    def arguments(self, scalars: list[bool | int | float]) -> list[Value]:
+        drawn = iter(scalars)
+        return [next(drawn) if value is None else value for value in self.inputs]
 
     def warm_up(self, which: str) -> None:
         for _ in range(WARM_UP_CALLS):
@@ -100,14 +105,22 @@ def timed(subject: Subject, command: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
 
 
+def _kind(device: str) -> type[Subject]:
+    if device == "cpu":
+        return Subject
+    from treesearch.evaluation.cuda.baseline import DeviceSubject
+
+    return DeviceSubject
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
     call = json.loads(sys.stdin.readline())
     torch.set_num_threads(call["threads"])
-    reference = Reference(call["name"], call["source"])
+    reference = Reference(call["name"], call["source"], call["device"])
     with torch.no_grad():
-        subjects = [Subject(reference, call, described) for described in call["sets"]]
+        subjects = [_kind(call["device"])(reference, call, described) for described in call["sets"]]
         for subject in subjects:
             subject.warm_up("eager")
         replies.write("{}\n")
@@ -122,4 +135,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    # Under its own name, so that the CUDA subject extends this very class.
+    from treesearch.evaluation.baseline import main as run
+
+    run()

@@ -9,50 +9,34 @@ from pathlib import Path
 from treesearch.errors import MachineError
 from treesearch.evaluation import cache
 from treesearch.evaluation.buffers import BufferSet
-from treesearch.evaluation.inputs import Call
+from treesearch.evaluation.inputs import Scalars
+from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
 from treesearch.records import Problem, Protocol
 
 START_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 CALL_SECONDS = 120.0
-SPINS = 20_000
-"""How long an idle OpenMP thread spins before it sleeps: well under a millisecond, so that the threads of a process
-that was just timed are asleep when the next one is. libgomp's default spins for several milliseconds."""
-
-
-def thread_variables(threads: int) -> dict[str, str]:
-    """Environment that gives a baseline and a candidate the same threads and the same allocation policy.
-
-    Threads are bound to cores: a thread that wakes on its waker's core stays there until the scheduler's next tick,
-    which adds a millisecond or more to some calls and not to others. And malloc neither maps nor returns memory, so
-    that torch's outputs reuse warm pages, as a kernel's preallocated ones do.
-    """
-    return {
-        "OMP_NUM_THREADS": str(threads),
-        "MKL_NUM_THREADS": str(threads),
-        "OMP_PROC_BIND": "true",
-        "GOMP_SPINCOUNT": str(SPINS),
-        "MALLOC_MMAP_MAX_": "0",
-        "MALLOC_TRIM_THRESHOLD_": str(1 << 62),
-        "MALLOC_TOP_PAD_": str(64 << 20),
-    }
 
 
 class Baselines:
     """Eager and torch.compile over the candidates' own buffers. `compile_error` says why compile is absent."""
 
-    def __init__(self, problem: Problem, protocol: Protocol, sets: list[BufferSet], call: Call) -> None:
+    def __init__(
+        self, problem: Problem, protocol: Protocol, lane: Lane, sets: list[BufferSet], scalars: Scalars
+    ) -> None:
         self._start = {
             "name": problem.name,
             "source": problem.source,
             "threads": protocol.threads,
             "arguments": [asdict(argument) for argument in problem.signature.arguments],
             "sets": [buffers.description() for buffers in sets],
-            "scalars": call.scalars,
+            "scalars": scalars,
+            "device": lane.device,
+            **lane.start,
         }
+        self._variables = lane.variables(protocol)
         self._descriptors = [descriptor for buffers in sets for descriptor in buffers.descriptors]
-        self._threads = protocol.threads
         self._child = self._open()
         self.compile_error = self._prepare_compile()
 
@@ -60,10 +44,10 @@ class Baselines:
     def kinds(self) -> tuple[str, ...]:
         return ("eager",) if self.compile_error else ("eager", "compile")
 
-    def time(self, which: str, buffers: int, call: Call) -> float:
+    def time(self, which: str, buffers: int, scalars: Scalars) -> float:
         """Milliseconds of one call of `eager` or `compile` on a set of buffers."""
         try:
-            reply = self._child.ask({"which": which, "set": buffers, "scalars": call.scalars}, CALL_SECONDS)
+            reply = self._child.ask({"which": which, "set": buffers, "scalars": scalars}, CALL_SECONDS)
         except (ChildDied, DeadlinePassed) as error:
             raise MachineError(f"The process that times the reference failed ({which}): {error}.") from error
         if "error" in reply:
@@ -76,10 +60,9 @@ class Baselines:
     def _open(self) -> Child:
         root = Path(__file__).parents[2]
         variables = {
-            **thread_variables(self._threads),
+            **self._variables,
             "PYTHONPATH": str(root),
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
         command = [sys.executable, "-m", "treesearch.evaluation.baseline"]
         child = Child(command, descriptors=self._descriptors, variables=variables)

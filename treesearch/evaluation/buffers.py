@@ -19,49 +19,41 @@ PAGE = mmap.PAGESIZE
 
 
 class SharedTensor:
-    """A tensor in anonymous shared memory (memfd). `descriptor` is what a child inherits and maps."""
+    """A tensor that a child can map. `descriptor` is what the child inherits; `raw` are the tensor's bytes.
+
+    What holds the memory is up to subclasses: they call `_place` with all of it, guard bands included.
+    """
+
+    descriptor: int
+    tensor: torch.Tensor
+    raw: torch.Tensor
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, *, writable: bool) -> None:
-        """`writable`: whether the child may write it; an input's descriptor cannot be mapped for writing."""
+        """`writable`: whether the child may write it."""
         self.nbytes = torch.empty(shape, dtype=dtype, device="meta").nbytes
-        self.length = -(-(2 * GUARD + self.nbytes) // PAGE) * PAGE
         self.writable = writable
-        own = os.memfd_create("treesearch", os.MFD_CLOEXEC)
-        try:
-            os.posix_fallocate(own, 0, self.length)
-            self._memory = mmap.mmap(own, self.length)
-            self.descriptor = os.open(f"/proc/self/fd/{own}", (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.ENOMEM):
-                raise MachineError(f"Not enough memory for a buffer of {self.nbytes >> 20} MiB.") from error
-            raise
-        finally:
-            os.close(own)
-        self._bytes = torch.frombuffer(self._memory, dtype=torch.uint8)
-        self._bytes.fill_(GUARD_BYTE)
-        inside = self._bytes[GUARD : GUARD + self.nbytes]
-        self.tensor = inside.view(dtype).view(shape)
-        self.raw = inside
+        self._shape, self._dtype = shape, dtype
 
     @classmethod
     def of(cls, argument: Argument) -> Self:
         return cls(argument.shape, getattr(torch, argument.dtype), writable=argument.role is Role.OUTPUT)
 
     def poison(self) -> None:
-        """Fill with what no kernel would leave: NaN, or the guard byte for types that have none; mend the guards."""
-        self._bytes.fill_(GUARD_BYTE)
-        if self.tensor.is_floating_point():
-            self.raw.fill_(0xFF)
+        """Fill with what no kernel would leave: NaN, or the guard byte for types that have none."""
+        self.raw.fill_(0xFF if self.tensor.is_floating_point() else GUARD_BYTE)
+
+    def mend_guards(self) -> None:
+        for guard in self._guards():
+            guard.fill_(GUARD_BYTE)
 
     def guards_intact(self) -> bool:
-        before, after = self._bytes[:GUARD], self._bytes[GUARD + self.nbytes :]
-        return bool((before == GUARD_BYTE).all()) and bool((after == GUARD_BYTE).all())
+        return all(bool((guard == GUARD_BYTE).all()) for guard in self._guards())
 
     def description(self) -> dict[str, Any]:
         """What a child needs in order to map it."""
         return {
             "descriptor": self.descriptor,
-            "length": self.length,
+            "length": self._bytes.numel(),
             "offset": GUARD,
             "writable": self.writable,
         }
@@ -69,14 +61,44 @@ class SharedTensor:
     def close(self) -> None:
         os.close(self.descriptor)
 
+    def _place(self, memory: torch.Tensor) -> None:
+        """Put the tensor behind the first guard band of `memory` (uint8)."""
+        self._bytes = memory
+        self.raw = memory[GUARD : GUARD + self.nbytes]
+        self.tensor = self.raw.view(self._dtype).view(self._shape)
+        self.mend_guards()
+
+    def _guards(self) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._bytes[:GUARD], self._bytes[GUARD + self.nbytes :]
+
+
+class HostTensor(SharedTensor):
+    """A tensor in anonymous shared memory (memfd); an input's descriptor cannot be mapped for writing."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, *, writable: bool) -> None:
+        super().__init__(shape, dtype, writable=writable)
+        length = -(-(2 * GUARD + self.nbytes) // PAGE) * PAGE
+        own = os.memfd_create("treesearch", os.MFD_CLOEXEC)
+        try:
+            os.posix_fallocate(own, 0, length)
+            self._memory = mmap.mmap(own, length)
+            self.descriptor = os.open(f"/proc/self/fd/{own}", (os.O_RDWR if writable else os.O_RDONLY) | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.ENOMEM):
+                raise MachineError(f"Not enough memory for a buffer of {self.nbytes >> 20} MiB.") from error
+            raise
+        finally:
+            os.close(own)
+        self._place(torch.frombuffer(self._memory, dtype=torch.uint8))
+
 
 class BufferSet:
     """One tensor per pointer argument of `launch`, in order."""
 
-    def __init__(self, signature: Signature) -> None:
+    def __init__(self, signature: Signature, kind: type[SharedTensor] = HostTensor) -> None:
         self.signature = signature
         pointers = [argument for argument in signature.arguments if argument.role is not Role.SCALAR]
-        self.tensors = {argument.name: SharedTensor.of(argument) for argument in pointers}
+        self.tensors = {argument.name: kind.of(argument) for argument in pointers}
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -88,6 +110,8 @@ class BufferSet:
             self.tensors[name].tensor.copy_(value)
         for argument in self.signature.of(Role.OUTPUT):
             self.tensors[argument.name].poison()
+        for shared in self.tensors.values():
+            shared.mend_guards()
 
     def outputs(self) -> list[torch.Tensor]:
         return [self.tensors[argument.name].tensor for argument in self.signature.of(Role.OUTPUT)]
@@ -97,7 +121,7 @@ class BufferSet:
         for name, shared in self.tensors.items():
             if not shared.guards_intact():
                 return f"the memory next to {name}"
-            if name in values and not torch.equal(as_bytes(shared.tensor), as_bytes(values[name])):
+            if name in values and not torch.equal(as_words(shared.tensor), as_words(values[name])):
                 return f"the input {name}"
         return ""
 
@@ -109,9 +133,12 @@ class BufferSet:
             shared.close()
 
 
-def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor's memory, so that NaNs compare equal to themselves."""
-    return tensor.contiguous().flatten().view(torch.uint8)
+def as_words(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor's memory in the widest integers that it is made of, so that NaNs compare equal to themselves."""
+    flat = tensor.contiguous().flatten()
+    if flat.storage_offset() * flat.itemsize % 8:
+        flat = flat.clone()
+    return flat.view(torch.uint8 if flat.nbytes % 8 else torch.int64)
 
 
 def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

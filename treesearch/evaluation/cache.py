@@ -39,23 +39,28 @@ def _lock_file(name: str) -> IO[str]:
         return open(base / "locks" / name, "w")
 
 
+MACHINE = "machine"
+"""The lock that builds share and that timings on the CPU hold alone."""
+
+
 @contextmanager
 def building() -> Iterator[None]:
     """Held while something compiles for, or on, the machine that may be timing."""
-    with _locked(fcntl.LOCK_SH):
+    with _locked(MACHINE, fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
-def timing() -> Iterator[None]:
-    """Held while a kernel is timed: nothing else of treesearch runs on the machine, in any process."""
-    with _locked(fcntl.LOCK_EX):
+def timing(name: str = MACHINE) -> Iterator[None]:
+    """Held while a kernel is timed. Nothing else of treesearch runs on the machine meanwhile, in any process; with a
+    GPU's own `name`, nothing else runs on that GPU."""
+    with _locked(name, fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
-def _locked(kind: int) -> Iterator[None]:
-    with _lock_file("machine") as lock:
+def _locked(name: str, kind: int) -> Iterator[None]:
+    with _lock_file(name) as lock:
         fcntl.flock(lock, kind)
         yield
 

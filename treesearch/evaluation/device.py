@@ -21,6 +21,28 @@ TELLING = frozenset(
 """Instruction-set extensions that a kernel's author would want to know of."""
 
 
+def local(kind: str) -> Device:
+    """This machine's device of a kind, `cpu` or `cuda`, a GPU with its measured figures.
+
+    Raises MachineError where there is none.
+    """
+    if kind == "cpu":
+        return cpu()
+    from treesearch.evaluation.cuda import device as gpu
+
+    return gpu.described()
+
+
+def has_gpu() -> bool:
+    """Whether this machine has an NVIDIA GPU that its driver can use."""
+    from treesearch.evaluation.cuda.driver import CudaError, Driver
+
+    try:
+        return Driver().count() > 0
+    except (OSError, CudaError):
+        return False
+
+
 def cpu() -> Device:
     """This machine's CPU, with the cores that this process may use."""
     info = _first_processor()
@@ -40,11 +62,20 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def software(language: Language, compiler: str) -> tuple[str, ...]:
-    """Versions that a timing depends on."""
+def software(language: Language, compiler: str, hardware: Device) -> tuple[str, ...]:
+    """Versions and settings that a timing depends on."""
     asked = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False, timeout=30)
-    first = asked.stdout.splitlines()[0] if asked.stdout else f"{language.name} compiler of unknown version"
-    return (first, f"torch {torch.__version__}", f"Python {platform.python_version()}", f"Linux {platform.release()}")
+    named = [line for line in asked.stdout.splitlines() if re.search(r"\d+\.\d+", line)]
+    first = named[0] if named else f"{language.name} compiler of unknown version"
+    system = (f"torch {torch.__version__}", f"Python {platform.python_version()}", f"Linux {platform.release()}")
+    if hardware.kind != "cuda":
+        return (first, *system)
+    tf32 = f"TF32: matmul {_on(torch.backends.cuda.matmul.allow_tf32)}, cuDNN {_on(torch.backends.cudnn.allow_tf32)}"
+    return (first, *system, *(name for name in hardware.software if not name.startswith("torch")), tf32)
+
+
+def _on(setting: bool) -> str:
+    return "on" if setting else "off"
 
 
 def _first_processor() -> dict[str, str]:

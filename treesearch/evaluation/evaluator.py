@@ -5,19 +5,22 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from treesearch.evaluation import build, cache, device, inputs
+from treesearch.evaluation import build, cache, device, inputs, lanes
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.inputs import Deck
+from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.trial import Failed, Outcome, Trial
 from treesearch.languages import Language
 from treesearch.problem.reference import Reference
-from treesearch.records import Build, Evaluation, Problem, Protocol, Status
+from treesearch.records import Build, Device, Evaluation, Problem, Protocol, Status
 
 BUFFER_SETS = 2
 """Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
@@ -32,18 +35,37 @@ class Bench:
     baselines: Baselines
 
     @classmethod
-    def set_up(cls, problem: Problem, protocol: Protocol, seed: int) -> Self:
-        with cache.building():
-            deck = inputs.draw(problem, Reference(problem.name, problem.source), protocol, seed)
-            sets = [BufferSet(problem.signature) for _ in range(BUFFER_SETS)]
+    def set_up(cls, problem: Problem, protocol: Protocol, lane: Lane, seed: int) -> Self:
+        """Draws the deck while the baselines' process starts and compiles."""
+        reference = Reference(problem.name, problem.source, lane.device)
+        with ExitStack() as made, cache.building():
+            # Before the deck, which takes a share of what memory is left for keeping contents.
+            sets = [BufferSet(problem.signature, lane.tensors()) for _ in range(BUFFER_SETS)]
             for buffers in sets:
-                buffers.fill(deck.calls[0].values)
-            return cls(deck, sets, Baselines(problem, protocol, sets, deck.calls[0]))
+                made.callback(buffers.close)
+            sample = inputs.sample(problem, reference, seed)
+            for buffers in sets:
+                buffers.fill(sample.values)
+            lane.join()
+            with ThreadPoolExecutor(1) as beside:
+                starting = beside.submit(Baselines, problem, protocol, lane, sets, sample.scalars)
+                try:
+                    deck = inputs.draw(problem, reference, protocol, seed)
+                finally:
+                    made.callback(_close_started, starting)
+            bench = cls(deck, sets, starting.result())
+            made.pop_all()
+            return bench
 
     def close(self) -> None:
         self.baselines.close()
         for buffers in self.sets:
             buffers.close()
+
+
+def _close_started(starting: Future[Baselines]) -> None:
+    if starting.exception() is None:
+        starting.result().close()
 
 
 class Evaluator:
@@ -59,11 +81,13 @@ class Evaluator:
         problem: Problem,
         language: Language,
         protocol: Protocol,
+        hardware: Device | None = None,
         *,
         seed: int | None = None,
         announce: Callable[[str], None] = lambda what: None,
     ) -> None:
-        """`seed` fixes the deck of inputs; by default nobody can know it beforehand.
+        """`hardware` is this machine's device for the language, which is looked up where it is not given. `seed` fixes
+        the deck of inputs; by default nobody can know it beforehand.
 
         The deck and the baselines are made for the first candidate that builds; `announce` is told so, since
         it takes a while.
@@ -72,10 +96,11 @@ class Evaluator:
         self.problem = problem
         self.language = language
         self.protocol = protocol
-        self.device = device.cpu()
-        self.software = device.software(language, build.compiler(language))
+        self.device = hardware or device.local(language.device_kind)
+        self.software = device.software(language, build.compiler(language), self.device)
         self._seed = secrets.randbits(62) if seed is None else seed
         self._announce = announce
+        self._lane: Lane | None = None
         self._bench: Bench | None = None
 
     def __enter__(self) -> Self:
@@ -99,7 +124,7 @@ class Evaluator:
         return self._evaluation(Status.NO_CODE, None, "the answer holds no code block with a launch function")
 
     def build(self, source: str) -> Built:
-        return build.build(self.problem, self.language, source)
+        return build.build(self.problem, self.language, source, self.device.architecture)
 
     def judge(self, built: Built) -> Evaluation:
         """Verify and time a build. Whatever the candidate does, the result is an evaluation.
@@ -121,13 +146,16 @@ class Evaluator:
         return self._evaluation(status, built.record, outcome.doubt, time.monotonic() - started, outcome)
 
     def _try(self, bench: Bench, library: Path) -> Outcome:
-        with cache.timing():
-            return Trial(self.problem, self.protocol, bench.deck, bench.sets, bench.baselines).run(library)
+        assert self._lane is not None, "it was made with the bench"
+        with cache.timing(self._lane.lock):
+            trial = Trial(self.problem, self.protocol, self._lane, bench.deck, bench.sets, bench.baselines)
+            return trial.run(library)
 
     def _ready_bench(self) -> Bench:
         if self._bench is None:
             self._announce("drawing inputs and float64 answers, compiling the torch.compile baseline")
-            self._bench = Bench.set_up(self.problem, self.protocol, self._seed)
+            self._lane = lanes.of(self.device)
+            self._bench = Bench.set_up(self.problem, self.protocol, self._lane, self._seed)
         return self._bench
 
     def _evaluation(

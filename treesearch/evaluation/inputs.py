@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -14,38 +14,82 @@ from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
 
+Scalars = tuple[bool | int | float, ...]
+"""What is passed by value, in order."""
+
 NOMINAL = "nominal"
+SHORTEST_ROW = 32
+"""Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 LARGEST = 3e4
 """Stress outputs stay below this, within float16's range, unless nominal outputs already exceed it."""
 SHRINK = (1.0, 0.25, 0.0625)
 FEWEST_CALLS = 10
 """Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
-SPARE_BYTES = 1 << 30
-"""Memory for spares. Where a problem is so large that fewer fit than there are repeats, each serves several."""
+SPARES = 1 << 30
+"""Bytes of spares on a CPU, where drawing takes long: each serves several repeats where fewer fit than there are."""
+KEPT_SHARE = 0.4
+"""Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
+FEWEST_HELD = 3
+"""Calls, with their answers, that must fit into memory at once."""
 
 
 @dataclass(frozen=True)
+class Answers:
+    """What a call's outputs should be, one item for each output."""
+
+    expected: tuple[torch.Tensor, ...]
+    """float64, or integer outputs as they are."""
+    own_norms: tuple[torch.Tensor | None, ...]
+    """‖error‖ of the reference's own answer, row by row; None for integer outputs."""
+    own_largest: tuple[float, ...]
+    """Largest error of the reference's own answer in any element; 0 for integer outputs."""
+
+
 class Call:
-    """One set of contents for the buffers, with the answers. Tensors are by argument name.
+    """One set of contents for the buffers, with the answers. Both are kept, or made again from the seed.
 
     A spare has no answers: it is a nominal draw like any other, for timing alone.
     """
 
-    stratum: str
-    values: dict[str, torch.Tensor]
-    scalars: tuple[bool | int | float, ...]
-    expected: tuple[torch.Tensor, ...]
-    """float64, or integer outputs as they are."""
-    eager: tuple[torch.Tensor, ...]
-    """The reference's own answer, in its own precision."""
+    def __init__(self, drawer: _Drawer, stratum: str, seed: int, scale: float, *, checked: bool) -> None:
+        self._drawer = drawer
+        self.stratum = stratum
+        self.seed = seed
+        self.scale = scale
+        self.checked = checked
+        self.scalars: Scalars = ()
+        self._values: dict[str, torch.Tensor] | None = None
+        self._answers: Answers | None = None
 
     @property
     def nominal(self) -> bool:
         return self.stratum == NOMINAL
 
     @property
-    def checked(self) -> bool:
-        return bool(self.expected)
+    def values(self) -> dict[str, torch.Tensor]:
+        """Contents by argument name."""
+        return self._values if self._values is not None else self._drawer.contents(self).values
+
+    @property
+    def answers(self) -> Answers:
+        return self._answers if self._answers is not None else self._drawer.answers(self)
+
+    def keep(self, made: Made) -> None:
+        """Keep as much as there is room for of what was made for this call."""
+        self.scalars = made.scalars
+        if self._drawer.room(made.values.values()):
+            self._values = made.values
+        if made.answers and self._drawer.room(made.answers.expected):
+            self._answers = made.answers
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a call's seed gives; without answers for a spare."""
+
+    values: dict[str, torch.Tensor]
+    scalars: Scalars
+    answers: Answers | None = None
 
 
 @dataclass(frozen=True)
@@ -62,32 +106,43 @@ class Deck:
 
 
 def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int) -> Deck:
-    """The deck of a seed. Weights are redrawn in every call, and perturbed in the stressed ones."""
-    _check_memory(problem, protocol)
+    """The deck of a seed, on the reference's device. Weights are redrawn in every call, and perturbed in stressed
+    ones."""
+    _check_memory(problem, reference.device)
     seeds = random.Random(seed)
     drawer = _Drawer(problem, reference)
     calls = [drawer.call(NOMINAL, seeds.getrandbits(48)) for _ in range(protocol.nominal_calls)]
     if any(call is None for call in calls):
         raise ProblemError(f"The reference of {problem.name} gives outputs that are not finite on its own inputs.")
-    drawer.limit = max(LARGEST, 2 * max(_largest(call.expected) for call in calls if call))
-    stressed = {name: drawer.stressed(name, seeds.getrandbits(48)) for name in _kinds(problem)}
+    drawer.limit = max(LARGEST, 2 * drawer.largest)
+    stressed = {name: drawer.stressed(name, seeds.getrandbits(48)) for name in _kinds(problem, reference)}
     survivors = [call for call in (*calls, *stressed.values()) if call]
     skipped = tuple(name for name, call in stressed.items() if call is None)
     while len(survivors) < FEWEST_CALLS:
         survivors += [call for call in [drawer.call(NOMINAL, seeds.getrandbits(48))] if call]
-    spares = tuple(drawer.spare(seeds.getrandbits(48)) for _ in range(_spares(problem, protocol)))
+    wanted = _spares(problem, protocol, reference.device)
+    spares = tuple(drawer.spare(seeds.getrandbits(48)) for _ in range(wanted))
+    if reference.device != "cpu":
+        torch.cuda.empty_cache()  # the baselines' process needs room as well
     return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped)
+
+
+def sample(problem: Problem, reference: Reference, seed: int) -> Made:
+    """Contents that belong to no deck, for what has to run before there is one."""
+    drawer = _Drawer(problem, reference)
+    return drawer.contents(Call(drawer, NOMINAL, seed ^ 1, 1.0, checked=False))
 
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 
 
 def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(like.shape, generator=generator)
+    return torch.randn(like.shape, generator=generator, device=like.device)
 
 
 def _spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.where(torch.rand(x.shape, generator=generator) < 1 / 64, 8 * x.sign(), torch.zeros(()))
+    drawn = torch.rand(x.shape, generator=generator, device=x.device)
+    return torch.where(drawn < 1 / 64, 8 * x.sign(), torch.zeros((), device=x.device))
 
 
 STRESS: dict[str, Change] = {
@@ -105,52 +160,89 @@ AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
 
 
-def _kinds(problem: Problem) -> list[str]:
+def _kinds(problem: Problem, reference: Reference) -> list[str]:
+    """Kinds of stress, the problem's own ones included."""
     indices = any(not argument.dtype.startswith(("float", "bfloat")) for argument in problem.signature.of(Role.OUTPUT))
-    return [name for name in STRESS if not (indices and name in AMBIGUOUS)]
+    general = [name for name in STRESS if not (indices and name in AMBIGUOUS)]
+    return [*general, *(name for name in reference.stress if name not in STRESS)]
 
 
 class _Drawer:
+    """Makes contents and answers from seeds, and knows how much of them may be kept."""
+
     def __init__(self, problem: Problem, reference: Reference) -> None:
         self.problem = problem
         self.reference = reference
         self.oracle = "float64"
         self.limit = float("inf")
+        self.largest = 0.0
+        """Largest magnitude in the answers to calls that were finite."""
+        self._left = int(KEPT_SHARE * memory.available(reference.device))
+        own = {name: _unary(change) for name, change in reference.stress.items()}
+        self._changes: dict[str, Change] = {**own, **STRESS}
+
+    def room(self, tensors: Iterable[torch.Tensor]) -> bool:
+        """Whether these may be kept, which then counts."""
+        needed = sum(tensor.nbytes for tensor in tensors)
+        if needed > self._left:
+            return False
+        self._left -= needed
+        return True
 
     def stressed(self, kind: str, seed: int) -> Call | None:
         """A stressed call, its inputs shrunk until the answer fits, or None where no such call exists."""
-        for scale in SHRINK:
-            call = self.call(kind, seed, scale)
-            if call and _largest(call.expected) <= self.limit:
+        for scale in (1.0,) if kind in self.reference.stress else SHRINK:
+            if call := self.call(kind, seed, scale):
                 return call
         return None
 
     def call(self, kind: str, seed: int, scale: float = 1.0) -> Call | None:
-        """One call, or None where the reference fails on it or answers with something that is not finite."""
-        model = self.reference.model(seed)
-        inputs = self.reference.inputs(seed + 1)
-        generator = torch.Generator().manual_seed(seed + 2)
-        state = {**weights(model), **buffers(model)}
-        if kind != NOMINAL:
-            inputs = [_stress(value, STRESS[kind], scale, generator) for value in inputs]
-            state = {name: _perturb(tensor, generator) for name, tensor in state.items()}
-        state = {name: tensor.contiguous().clone() for name, tensor in state.items()}
+        """One call, or None where the reference fails on it, or its answer is too large or not finite."""
+        call = Call(self, kind, seed, scale, checked=True)
         try:
-            eager = self._forward(state, seed, inputs)
-            expected = self._expected(state, seed, inputs, eager)
+            inputs, state = self._drawn(call)
+            answers, largest = self._solve(call.seed, inputs, state)
         except ProblemError:
             if kind == NOMINAL:
                 raise
             return None
-        if not all(bool(torch.isfinite(out).all()) for out in (*expected, *eager) if out.is_floating_point()):
+        if not largest <= self.limit or largest == float("inf"):
             return None
-        values, scalars = self._arrange(inputs, state)
-        return Call(kind, values, scalars, tuple(expected), tuple(eager))
+        self.largest = max(self.largest, largest)
+        call.keep(replace(self._arrange(inputs, state), answers=answers))
+        return call
 
     def spare(self, seed: int) -> Call:
-        model = self.reference.model(seed)
-        values, scalars = self._arrange(self.reference.inputs(seed + 1), {**weights(model), **buffers(model)})
-        return Call(NOMINAL, {name: value.contiguous() for name, value in values.items()}, scalars, (), ())
+        call = Call(self, NOMINAL, seed, 1.0, checked=False)
+        call.keep(self.contents(call))
+        return call
+
+    def contents(self, call: Call) -> Made:
+        """Contents by argument name, and the scalars in order."""
+        return self._arrange(*self._drawn(call))
+
+    def answers(self, call: Call) -> Answers:
+        return self._solve(call.seed, *self._drawn(call))[0]
+
+    def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
+        """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
+        eager = self._forward(state, seed, inputs)
+        expected = self._expected(state, seed, inputs, eager)
+        finite = all(_largest(out) < float("inf") for out in eager)
+        largest = max(map(_largest, expected)) if finite else float("inf")
+        return compared(eager, expected), largest
+
+    def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
+        """Inputs, and parameters and buffers by dotted name."""
+        model = self.reference.model(call.seed)
+        inputs = self.reference.inputs(call.seed + 1)
+        generator = torch.Generator(self.reference.device).manual_seed(call.seed + 2)
+        state = {**weights(model), **buffers(model)}
+        if call.stratum != NOMINAL:
+            change = self._changes[call.stratum]
+            inputs = [_stress(value, change, call.scale, generator) for value in inputs]
+            state = {name: _perturb(tensor, generator) for name, tensor in state.items()}
+        return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
 
     def _forward(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
         # A forward may change buffers (batch norm's running statistics): it gets copies.
@@ -168,10 +260,7 @@ class _Drawer:
             self.oracle = label
         return expected or [out.double() if out.is_floating_point() else out for out in eager]
 
-    def _arrange(
-        self, inputs: list[Value], state: dict[str, torch.Tensor]
-    ) -> tuple[dict[str, torch.Tensor], tuple[bool | int | float, ...]]:
-        """Contents by argument name, and the scalars in order."""
+    def _arrange(self, inputs: list[Value], state: dict[str, torch.Tensor]) -> Made:
         drawn = iter(inputs)
         values: dict[str, torch.Tensor] = {}
         scalars: list[bool | int | float] = []
@@ -184,7 +273,7 @@ class _Drawer:
                     values[argument.name] = value
                 else:
                     scalars.append(value)
-        return values, tuple(scalars)
+        return Made(values, tuple(scalars))
 
 
 def _stress(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
@@ -215,27 +304,47 @@ def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         return (0.1 * _normal(tensor, generator)).to(tensor.dtype)
     if varied:
         return tensor
-    return (tensor.float() * (0.5 + torch.rand(tensor.shape, generator=generator))).to(tensor.dtype)
+    factors = 0.5 + torch.rand(tensor.shape, generator=generator, device=tensor.device)
+    return (tensor.float() * factors).to(tensor.dtype)
 
 
-def _largest(outputs: tuple[torch.Tensor, ...]) -> float:
-    return max((float(out.abs().max()) for out in outputs if out.is_floating_point()), default=0.0)
+def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Answers:
+    """Answers from the reference's own outputs and the float64 ones."""
+    norms: list[torch.Tensor | None] = []
+    largest = []
+    for own, want in zip(eager, expected, strict=True):
+        error = own.double() - want if want.is_floating_point() else None
+        norms.append(None if error is None else rows(error).norm(dim=1))
+        largest.append(0.0 if error is None else float(error.abs().max()))
+    return Answers(tuple(expected), tuple(norms), tuple(largest))
 
 
-def _spares(problem: Problem, protocol: Protocol) -> int:
+def _largest(tensor: torch.Tensor) -> float:
+    """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
+    if not tensor.is_floating_point():
+        return 0.0
+    return float(tensor.abs().max()) if bool(torch.isfinite(tensor).all()) else float("inf")
+
+
+def _unary(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:
+    return lambda x, _: change(x)
+
+
+def rows(tensor: torch.Tensor) -> torch.Tensor:
+    """Two-dimensional view: rows of the last dimension, joined with earlier dimensions while too short."""
+    axis = tensor.dim()
+    length = 1
+    while axis > 0 and length < SHORTEST_ROW:
+        axis -= 1
+        length *= tensor.shape[axis]
+    return tensor.reshape(-1, length)
+
+
+def _spares(problem: Problem, protocol: Protocol, device: str) -> int:
     wanted = protocol.nominal_calls * (protocol.repeats - 1)
-    return min(wanted, max(2, SPARE_BYTES // _nbytes(problem, outputs=False)))
+    return wanted if device != "cpu" else min(wanted, max(2, SPARES // problem.bytes_read))
 
 
-def _check_memory(problem: Problem, protocol: Protocol) -> None:
-    """A deck holds inputs, float64 answers and eager answers of every call, and the inputs of spares."""
-    calls = protocol.nominal_calls + len(STRESS) + 4
-    contents, answers = _nbytes(problem, outputs=False), _nbytes(problem, outputs=True)
-    needed = calls * (contents + 4 * answers) + _spares(problem, protocol) * contents
-    memory.require(needed, f"Judging {problem.name}")
-
-
-def _nbytes(problem: Problem, *, outputs: bool) -> int:
-    """Bytes of one set of outputs, or of everything else, at the problem's own precision."""
-    arguments = [one for one in problem.signature.arguments if (one.role is Role.OUTPUT) is outputs]
-    return sum(torch.empty(one.shape, dtype=getattr(torch, one.dtype), device="meta").nbytes for one in arguments)
+def _check_memory(problem: Problem, device: str) -> None:
+    """A few calls are held at once: contents, float64 answers, the reference's answers, and what comparing takes."""
+    memory.require(FEWEST_HELD * (problem.bytes_read + 6 * problem.bytes_written), f"Judging {problem.name}", device)

@@ -32,21 +32,25 @@ class Report:
 
 def check(problem: Problem, seed: int = 0) -> Report:
     """Judge every mutant on a deck of the problem; one call that rejects it is enough."""
-    reference = Reference(problem.name, problem.source)
+    reference = Reference(problem.name, problem.source, "cuda" if device.has_gpu() else "cpu")
     deck = inputs.draw(problem, reference, Protocol(problem.tolerance, threads=device.cores()), seed)
     verdicts = []
     for name, mutate in _mutants(problem, reference):
         calls = zip(deck.calls, deck.calls[-1:] + deck.calls[:-1], strict=True)
-        rejected = any(verify.check(problem, call, mutate(call, before)).failure for call, before in calls)
+        rejected = any(_rejects(problem, call, mutate(call, before)) for call, before in calls)
         verdicts.append(Verdict(name, rejected))
     return Report(tuple(verdicts), deck.oracle, deck.skipped)
 
 
+def _rejects(problem: Problem, call: Call, outputs: Outputs) -> bool:
+    return bool(verify.check(problem, call.stratum, call.answers, outputs).failure)
+
+
 def _mutants(problem: Problem, reference: Reference) -> Iterator[tuple[str, Callable[[Call, Call], Outputs]]]:
     """Name, and the outputs that it gives on a call, given also the call before it."""
-    yield "zeros", lambda call, before: [torch.zeros_like(out) for out in call.eager]
-    yield "the output's mean", lambda call, before: [_mean(out) for out in call.eager]
-    yield "the previous call's output", lambda call, before: list(before.eager)
+    yield "zeros", lambda call, before: [torch.zeros_like(out) for out in call.answers.expected]
+    yield "the output's mean", lambda call, before: [_mean(out) for out in call.answers.expected]
+    yield "the previous call's output", lambda call, before: list(before.answers.expected)
     outputs = problem.signature.of(Role.OUTPUT)
     for argument in problem.signature.of(Role.INPUT):
         if all((argument.dtype, argument.shape) == (out.dtype, out.shape) for out in outputs):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,24 +13,24 @@ from typing import Any
 import torch
 
 from treesearch.evaluation import clock, verify
-from treesearch.evaluation.baselines import Baselines, thread_variables
+from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.inputs import Call, Deck
-from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed, Limits
-from treesearch.problem import memory
+from treesearch.evaluation.lanes import Lane, worker_command
+from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
 from treesearch.records import Accuracy, Measurement, Problem, Protocol, Ratio, Role, Status, Timing
 
-WORKER = Path(__file__).with_name("worker.py")
-MEMORY_SHARE = 0.75
-"""Share of the machine's memory that a candidate may map."""
-FILE_BYTES = 16 << 20
-SETTLE_SECONDS = 0.003
-"""Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
 LONGEST_READING = 1 << 62
 """Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
 KERNEL = "kernel"
+FORBIDDEN = (
+    "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaHostAlloc cudaFree cudaFreeAsync cudaMemcpy "
+    "cudaMemset cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cudaStreamQuery cudaEventQuery "
+    "cudaLaunchHostFunc cudaStreamAddCallback cudaStreamCreate cudaStreamBeginCapture cudaGraphLaunch"
+).split()
+"""What a launch has no use for: each allocates, waits, or is refused while a stream is being captured."""
 
 
 class Failed(Exception):
@@ -67,8 +66,15 @@ class Trial:
     """Runs one candidate in a worker of its own, timing the baselines in turn with it on the same contents."""
 
     def __init__(
-        self, problem: Problem, protocol: Protocol, deck: Deck, sets: list[BufferSet], baselines: Baselines
+        self,
+        problem: Problem,
+        protocol: Protocol,
+        lane: Lane,
+        deck: Deck,
+        sets: list[BufferSet],
+        baselines: Baselines,
     ) -> None:
+        self.lane = lane
         self.problem = problem
         self.protocol = protocol
         self.deck = deck
@@ -98,7 +104,7 @@ class Trial:
         """Why the kernel's time cannot be believed, or nothing."""
         written = sum(output.nbytes for output in self.sets[0].outputs())
         outside, crossing = Timing(tuple(self.outside)), Timing(tuple(self.crossings))
-        too_fast = clock.too_fast(kernel, written, self.protocol.threads)
+        too_fast = clock.too_fast(kernel, self.lane.quickest(written))
         return clock.disagreement(kernel, outside, crossing) or too_fast
 
     def _visits(self) -> list[Call]:
@@ -111,39 +117,50 @@ class Trial:
 
     def _start(self, library: Path) -> Child:
         arguments = self.problem.signature.arguments
+        first = self.deck.calls[0]
+        for buffers in self.sets:  # the CUDA worker runs a candidate once while it starts
+            buffers.fill(first.values)
+        self.lane.join()
         child = Child(
-            [sys.executable, "-I", "-S", str(WORKER)],
-            limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
+            worker_command(self.lane),
+            limits=self.lane.limits(),
             descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
-            variables=thread_variables(self.protocol.threads),
+            variables=self.lane.variables(self.protocol),
         )
         call = {
             "library": str(library),
             "arguments": [argument.dtype if argument.role is Role.SCALAR else "pointer" for argument in arguments],
             "sets": [buffers.description() for buffers in self.sets],
+            "scalars": first.scalars,
+            **self.lane.start,
         }
-        self._ask(child, call)
+        try:
+            self._ask(child, call)
+        except Failed as failure:
+            child.close()
+            raise _explained(failure, library) from None
         return child
 
     def _visit(self, child: Child, call: Call) -> None:
         """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
         index = self.chance.randrange(len(self.sets))
-        buffers = self.sets[index]
-        buffers.fill(call.values)
+        buffers, values = self.sets[index], call.values
+        buffers.fill(values)
+        self.lane.join()
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
         for subject in subjects:
             if subject != KERNEL:
-                time.sleep(SETTLE_SECONDS)
-                self.samples[subject].append(self.baselines.time(subject, index, call))
+                time.sleep(self.lane.settle_seconds)
+                self.samples[subject].append(self.baselines.time(subject, index, call.scalars))
                 continue
             with child.awake():
-                time.sleep(SETTLE_SECONDS)
+                time.sleep(self.lane.settle_seconds)
                 self._launch(child, index, call)
             if call.checked:  # the worker is stopped: what it has not written yet does not count
                 snapshot = [output.clone() for output in buffers.outputs()]
-        if damaged := buffers.damage(call.values):
+        if damaged := buffers.damage(values):
             raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
         if call.checked:
             self._check(call, snapshot)
@@ -171,7 +188,7 @@ class Trial:
         """Ask the worker, on the candidate's own time."""
         started = time.monotonic()
         try:
-            return child.ask(message, self.left)
+            return _checked(child.ask(message, self.left))
         except DeadlinePassed:
             seconds = self.protocol.deadline_seconds
             raise Failed(Status.TIMED_OUT, f"the kernel used up its {seconds:g} s and was stopped") from None
@@ -181,7 +198,7 @@ class Trial:
             self.left -= time.monotonic() - started
 
     def _check(self, call: Call, outputs: list[torch.Tensor]) -> None:
-        checked = verify.check(self.problem, call, outputs)
+        checked = verify.check(self.problem, call.stratum, call.answers, outputs)
         if checked.failure:
             raise Failed(Status.WRONG, checked.failure)
         self.checks.append(checked)
@@ -197,3 +214,20 @@ class Trial:
         ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
         error = self.baselines.compile_error
         return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error)
+
+
+def _checked(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply, unless it says how the candidate failed."""
+    if "failed" not in reply:
+        return reply
+    broken = reply["failed"] == Status.BROKE_CONTRACT
+    raise Failed(Status.BROKE_CONTRACT if broken else Status.CRASHED, str(reply.get("error", ""))[:1000])
+
+
+def _explained(failure: Failed, library: Path) -> Failed:
+    """Names what the library calls that may be why it broke the contract."""
+    content = library.read_bytes()
+    called = [name for name in FORBIDDEN if f"\0{name}\0".encode() in content]
+    if failure.status is not Status.BROKE_CONTRACT or not called:
+        return failure
+    return Failed(failure.status, f"{failure.error}; the library calls {', '.join(called)}")

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import torch
 
-from treesearch.evaluation.inputs import Call
+from treesearch.evaluation.inputs import NOMINAL, Answers, rows
 from treesearch.records import Problem, Role
 
 EAGER_FACTOR = 4.0
 """A kernel may err this many times as much as the reference itself does, where that exceeds the tolerance."""
-SHORTEST_ROW = 32
-"""Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 ZERO = 1e-6
 """A row this small beside the whole output counts as zero and is judged absolutely."""
 
@@ -27,7 +25,7 @@ class Checked:
     failure: str = ""
 
 
-def check(problem: Problem, call: Call, outputs: list[torch.Tensor]) -> Checked:
+def check(problem: Problem, stratum: str, answers: Answers, outputs: list[torch.Tensor]) -> Checked:
     """Judge the outputs of one call.
 
     Floating-point outputs: per row of the last dimension, ‖error‖ ≤ max(tolerance · ‖reference‖, 4 × the
@@ -36,13 +34,17 @@ def check(problem: Problem, call: Call, outputs: list[torch.Tensor]) -> Checked:
     """
     worst, eager_worst = 0.0, 0.0
     names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
-    for name, out, expected, eager in zip(names, outputs, call.expected, call.eager, strict=True):
-        where = f"output {name} of a {call.stratum} call"
-        if not expected.is_floating_point():
+    owns = zip(answers.own_norms, answers.own_largest, strict=True)
+    for name, out, expected, (own_norms, own_largest) in zip(names, outputs, answers.expected, owns, strict=True):
+        where = f"output {name} of a {stratum} call"
+        if own_norms is None:
             if failure := _unequal(out, expected):
                 return Checked(worst, eager_worst, f"{where}: {failure}")
             continue
-        checked = _check(out, expected, eager, problem.tolerance, call.nominal)
+        checked = _check(out, expected, own_norms, problem.tolerance)
+        if stratum == NOMINAL and not checked.failure:
+            failure = _elementwise(out, expected, own_largest, problem.tolerance)
+            checked = Checked(checked.worst_error, checked.eager_error, failure)
         worst, eager_worst = max(worst, checked.worst_error), max(eager_worst, checked.eager_error)
         if checked.failure:
             return Checked(worst, eager_worst, f"{where}: {checked.failure}")
@@ -60,20 +62,9 @@ def precision(worst_error: float, eager_error: float) -> str:
     return "float16-like" if worst_error <= 1e-3 else "lower"
 
 
-def rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Two-dimensional view: rows of the last dimension, joined with earlier dimensions while too short."""
-    axis = tensor.dim()
-    length = 1
-    while axis > 0 and length < SHORTEST_ROW:
-        axis -= 1
-        length *= tensor.shape[axis]
-    return tensor.reshape(-1, length)
-
-
-def _check(out: torch.Tensor, expected: torch.Tensor, eager: torch.Tensor, tolerance: float, nominal: bool) -> Checked:
+def _check(out: torch.Tensor, expected: torch.Tensor, eager_norms: torch.Tensor, tolerance: float) -> Checked:
     error, reference = rows(out.double() - expected), rows(expected)
     norms = reference.norm(dim=1)
-    eager_norms = rows(eager.double() - expected).norm(dim=1)
     error_norms = error.norm(dim=1)
     zero = norms <= ZERO * _rms(expected) * math.sqrt(reference.shape[1])
     allowed = torch.maximum(tolerance * norms, EAGER_FACTOR * eager_norms)
@@ -86,15 +77,12 @@ def _check(out: torch.Tensor, expected: torch.Tensor, eager: torch.Tensor, toler
     if bool(beyond.any()):
         row = int((error_norms / allowed.clamp_min(1e-300)).argmax())
         return Checked(worst, eager_worst, _row_failure(out, expected, row, int(beyond.sum()), eager_norms, tolerance))
-    if nominal:
-        return Checked(worst, eager_worst, _elementwise(out, expected, eager, tolerance))
     return Checked(worst, eager_worst)
 
 
-def _elementwise(out: torch.Tensor, expected: torch.Tensor, eager: torch.Tensor, tolerance: float) -> str:
+def _elementwise(out: torch.Tensor, expected: torch.Tensor, own_largest: float, tolerance: float) -> str:
     error = (out.double() - expected).abs()
-    own = EAGER_FACTOR * (eager.double() - expected).abs().max()
-    beyond = error > torch.maximum(tolerance + tolerance * expected.abs(), own)
+    beyond = error > (tolerance + tolerance * expected.abs()).clamp_min(EAGER_FACTOR * own_largest)
     if not bool(beyond.any()):
         return ""
     flat = int((error * beyond).argmax())

@@ -1,0 +1,200 @@
+"""The process that runs one CUDA candidate: maps the memory it is handed, captures `launch`, times its replays.
+
+Runs as a script in an interpreter without site packages. Beside the standard library it loads only `driver.py`:
+whatever the candidate does to this process, there is no torch, no reference, no expected output and no verdict here.
+
+`launch` runs once as it is and once under capture for each set of buffers; what is timed are replays of the captured
+graphs, each after the L2 cache was flushed. The lines it reads and writes are those of the CPU's worker; instead of a
+reading, a reply may hold `failed` (a status) and `error`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+SCALARS: dict[str, Any] = {"bool": ctypes.c_bool, "int64": ctypes.c_int64, "float64": ctypes.c_double}
+FORBIDDEN_NODES = {3: "runs code on the host", 10: "allocates memory", 11: "frees memory"}
+"""CUgraphNodeType of what a launch must not enqueue."""
+CHILD_GRAPH = 4
+
+
+def load_driver() -> Any:
+    spec = importlib.util.spec_from_file_location("driver", Path(__file__).with_name("driver.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DRIVER = load_driver()
+
+
+class Failed(Exception):
+    def __init__(self, status: str, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+class Candidate:
+    """The candidate's library on its buffers, with one captured graph for each set of arguments it was called with."""
+
+    def __init__(self, cuda: Any, call: dict[str, Any]) -> None:
+        self.cuda = cuda
+        self.kinds: list[str] = call["arguments"]
+        self.sets = [[self.pointer(buffer) for buffer in buffers] for buffers in call["sets"]]
+        # One that waits for the legacy stream: work that a launch puts there breaks the capture.
+        self.stream = cuda.handle("cuStreamCreate", 0)
+        self.events = [cuda.handle("cuEventCreate", 0) for _ in range(2)]
+        self.flush_bytes: int = call["flush_bytes"]
+        self.flushed = cuda.handle("cuMemAlloc_v2", self.flush_bytes)
+        self.runtime = ctypes.CDLL(call["cudart"], mode=os.RTLD_NOW | os.RTLD_GLOBAL)
+        self.runtime.cudaGetErrorString.restype = ctypes.c_char_p
+        library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
+        self.scratch, self.scratch_bytes = self.scratch_area(library)
+        self.launch = library.launch
+        self.launch.restype = ctypes.c_int
+        types = [SCALARS.get(kind, ctypes.c_void_p) for kind in self.kinds]
+        self.launch.argtypes = [*types, ctypes.c_void_p, ctypes.c_void_p]
+        self.graphs: dict[tuple[Any, ...], int] = {}
+
+    def pointer(self, buffer: dict[str, Any]) -> int:
+        """Address of a buffer's first element."""
+        memory = self.cuda.take(buffer["descriptor"])
+        os.close(buffer["descriptor"])
+        return int(self.cuda.map(memory, buffer["length"], writable=buffer["writable"])) + int(buffer["offset"])
+
+    def scratch_area(self, library: ctypes.CDLL) -> tuple[int, int]:
+        """Address and size of the scratch area that the candidate asks for, or zeros."""
+        try:
+            ask = library.scratch_bytes
+        except AttributeError:
+            return 0, 0
+        ask.restype = ctypes.c_int64
+        size = int(ask())
+        if size <= 0:
+            return 0, 0
+        try:
+            return self.cuda.handle("cuMemAlloc_v2", size), size
+        except DRIVER.CudaError as error:
+            raise Failed("crashed", f"scratch_bytes() asks for {size} bytes: {error}") from None
+
+    def prepare(self, index: int, scalars: list[Any]) -> int:
+        """The graph for one set of buffers and scalars, captured when it is first needed."""
+        key = (index, *scalars)
+        if key not in self.graphs:
+            pointers, values = iter(self.sets[index]), iter(scalars)
+            arguments = [next(values) if kind in SCALARS else next(pointers) for kind in self.kinds]
+            self.poison_scratch()
+            self.run_plainly(arguments)
+            self.graphs[key] = self.capture(arguments)
+        return self.graphs[key]
+
+    def run_plainly(self, arguments: list[Any]) -> None:
+        """Once without capture, so that a fault is reported as what it is."""
+        if code := self.launch(*arguments, self.scratch, self.stream):
+            raise Failed("crashed", f"launch returned {code}: {self.reason(code)}")
+        if code := self.runtime.cudaGetLastError():
+            raise Failed("crashed", f"launch returned 0 although a CUDA call in it failed: {self.reason(code)}")
+        self.join("the kernel failed")
+
+    def capture(self, arguments: list[Any]) -> int:
+        """An executable graph of what `launch` enqueues. Capture forbids it to allocate, synchronise or wait."""
+        self.cuda.call("cuStreamBeginCapture_v2", self.stream, DRIVER.CAPTURE_GLOBAL)
+        code = self.launch(*arguments, self.scratch, self.stream)
+        captured = ctypes.c_uint64()
+        try:
+            self.cuda.call("cuStreamEndCapture", self.stream, ctypes.byref(captured))
+        except DRIVER.CudaError as error:
+            raise Failed("broke_contract", f"launch cannot be captured into a CUDA graph: {error}") from None
+        if code:
+            raise Failed("broke_contract", f"under graph capture launch returned {code}: {self.reason(code)}")
+        if not captured.value:
+            raise Failed("broke_contract", "launch ended the stream's capture")
+        if not self.check_nodes(captured.value):
+            raise Failed("broke_contract", "launch enqueues nothing on its stream")
+        made = self.cuda.handle("cuGraphInstantiateWithFlags", captured.value, 0)
+        self.cuda.call("cuGraphUpload", made, self.stream)
+        self.join("the graph cannot be prepared")
+        return int(made)
+
+    def reason(self, code: int) -> str:
+        """What an error code of the CUDA runtime means."""
+        return str((self.runtime.cudaGetErrorString(code) or b"").decode())
+
+    def check_nodes(self, graph: int) -> int:
+        """How many nodes the graph has, none of which may allocate or run on the host."""
+        count = ctypes.c_size_t()
+        self.cuda.call("cuGraphGetNodes", graph, None, ctypes.byref(count))
+        nodes = (ctypes.c_uint64 * count.value)()
+        if count.value:
+            self.cuda.call("cuGraphGetNodes", graph, nodes, ctypes.byref(count))
+        for node in nodes:
+            kind = ctypes.c_int()
+            self.cuda.call("cuGraphNodeGetType", node, ctypes.byref(kind))
+            if kind.value in FORBIDDEN_NODES:
+                raise Failed("broke_contract", f"launch {FORBIDDEN_NODES[kind.value]}, which it must not")
+            if kind.value == CHILD_GRAPH:
+                child = ctypes.c_uint64()
+                self.cuda.call("cuGraphChildGraphNodeGetGraph", node, ctypes.byref(child))
+                self.check_nodes(child.value)
+        return count.value
+
+    def poison_scratch(self) -> None:
+        if self.scratch_bytes:
+            self.cuda.call("cuMemsetD8Async", self.scratch, 0xFF, self.scratch_bytes, self.stream)
+
+    def timed(self, graph: int | None) -> int:
+        """Nanoseconds of one replay with a cold L2 cache; of nothing, where there is no graph."""
+        self.poison_scratch()
+        self.cuda.call("cuMemsetD8Async", self.flushed, 0, self.flush_bytes, self.stream)
+        self.cuda.call("cuEventRecord", self.events[0], self.stream)
+        if graph is not None:
+            self.cuda.call("cuGraphLaunch", graph, self.stream)
+        self.cuda.call("cuEventRecord", self.events[1], self.stream)
+        self.join("the kernel failed")
+        milliseconds = ctypes.c_float()
+        self.cuda.call("cuEventElapsedTime", ctypes.byref(milliseconds), *self.events)
+        return round(milliseconds.value * 1e6)
+
+    def join(self, doing: str) -> None:
+        """Wait for everything in the context, on whatever stream."""
+        try:
+            self.cuda.call("cuCtxSynchronize")
+        except DRIVER.CudaError as error:
+            raise Failed("crashed", f"{doing}: {error}") from None
+
+
+def answer(candidate: Candidate, command: dict[str, Any]) -> dict[str, Any]:
+    if "set" not in command:  # how long everything takes but the replay itself
+        candidate.timed(None)
+        return {}
+    graph = candidate.prepare(command["set"], command["scalars"])
+    return {"code": 0, "nanoseconds": candidate.timed(graph)}
+
+
+def main() -> None:
+    commands = os.fdopen(0, "r")
+    replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
+    call = json.loads(commands.readline())
+    cuda = DRIVER.Driver()
+    cuda.use_device(0)
+    try:
+        candidate = Candidate(cuda, call)
+        for index in range(len(candidate.sets)):
+            candidate.prepare(index, call["scalars"])
+        replies.write("{}\n")
+        for line in commands:
+            replies.write(json.dumps(answer(candidate, json.loads(line))) + "\n")
+    except Failed as failure:
+        replies.write(json.dumps({"failed": failure.status, "error": str(failure)}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What differs between kinds of devices when candidates are judged on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from treesearch.errors import MachineError
+from treesearch.evaluation import cache, device
+from treesearch.evaluation.buffers import HostTensor, SharedTensor
+from treesearch.evaluation.sandbox import Limits
+from treesearch.problem import memory
+from treesearch.records import Device, Protocol
+
+MEMORY_SHARE = 0.75
+"""Share of the machine's memory that a candidate may map."""
+FILE_BYTES = 16 << 20
+STORE_BANDWIDTH = 2.5e11
+"""Bytes a second that no core, nor multiprocessor, can store to its caches: 64 bytes a cycle at 4 GHz, 128 at 2 GHz."""
+BEST_BANDWIDTH = 1.2
+"""No store runs faster than this many times the measured bandwidth of a copy."""
+FLUSH_FACTOR = 5
+"""Bytes written to flush an L2 cache, in its own size."""
+SPINS = 20_000
+"""How long an idle OpenMP thread spins before it sleeps: well under a millisecond, so that the threads of a process
+that was just timed are asleep when the next one is. libgomp's default spins for several milliseconds."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """How candidates run on one device of this machine."""
+
+    device: str
+    """torch's name of it, for what the controller itself computes."""
+    lock: str
+    """Held by one timing at a time."""
+    tensors: Callable[[], type[SharedTensor]]
+    worker: Path
+    limits: Callable[[], Limits]
+    settle_seconds: float
+    """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
+    variables: Callable[[Protocol], dict[str, str]]
+    """Environment of workers and baselines."""
+    start: dict[str, Any] = field(default_factory=dict)
+    """What a worker needs to know beside the call."""
+    quickest: Callable[[int], float] = lambda nbytes: 0.0
+    """Milliseconds that storing so many bytes takes at the very best."""
+    join: Callable[[], None] = lambda: None
+    """Wait until the controller's own work on the device is done."""
+
+
+def thread_variables(threads: int) -> dict[str, str]:
+    """Environment that gives a baseline and a candidate the same threads and the same allocation policy.
+
+    Threads are bound to cores: a thread that wakes on its waker's core stays there until the scheduler's next tick,
+    which adds a millisecond or more to some calls and not to others. And malloc neither maps nor returns memory, so
+    that torch's outputs reuse warm pages, as a kernel's preallocated ones do.
+    """
+    return {
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+        "OMP_PROC_BIND": "true",
+        "GOMP_SPINCOUNT": str(SPINS),
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 62),
+        "MALLOC_TOP_PAD_": str(64 << 20),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+
+
+def of(hardware: Device) -> Lane:
+    """The lane of a device, which must be this machine's. Raises MachineError where it is not."""
+    here = device.local(hardware.kind)
+    if here.id != hardware.id:
+        raise MachineError(f"This machine has {here.name}, not {hardware.name}; evaluate there with `treesearch work`.")
+    return _cuda(hardware) if hardware.kind == "cuda" else _cpu()
+
+
+def _cpu() -> Lane:
+    return Lane(
+        device="cpu",
+        lock=cache.MACHINE,
+        tensors=lambda: HostTensor,
+        worker=Path(__file__).with_name("worker.py"),
+        limits=lambda: Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
+        settle_seconds=0.003,
+        variables=lambda protocol: thread_variables(protocol.threads),
+        quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
+    )
+
+
+def _cuda(hardware: Device) -> Lane:
+    from treesearch.evaluation.cuda import device as gpu
+    from treesearch.evaluation.cuda.buffers import DeviceTensor
+
+    l2 = gpu.l2_bytes()
+
+    def quickest(nbytes: int) -> float:
+        within = 1e3 * nbytes / (hardware.cores * STORE_BANDWIDTH)
+        if not hardware.bandwidth:
+            return within
+        return max(within, 1e3 * (nbytes - l2) / (BEST_BANDWIDTH * hardware.bandwidth))
+
+    return Lane(
+        device="cuda",
+        lock="gpu0",
+        tensors=lambda: DeviceTensor,
+        worker=Path(__file__).parent / "cuda" / "worker.py",
+        limits=lambda: Limits(file=FILE_BYTES),  # CUDA reserves more addresses than any limit on memory allows
+        settle_seconds=0.0,
+        variables=lambda protocol: gpu.variables(),
+        start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
+        quickest=quickest,
+        join=gpu.join,
+    )
+
+
+def worker_command(lane: Lane) -> list[str]:
+    return [sys.executable, "-I", "-S", str(lane.worker)]
