@@ -43,7 +43,6 @@ FRONT = "__init__"
 
 OWNERS: dict[str, frozenset[str]] = {
     "torch": frozenset({"problem", "evaluation"}),
-    "numpy": frozenset({"evaluation"}),
     "jinja2": frozenset({"prompts", "export", "view"}),
     "networkx": frozenset({"lineage"}),
     "litellm": frozenset({"models"}),
@@ -59,7 +58,7 @@ STANDARD_LIBRARY_ONLY = ("errors", "records", "events", "resources", "roofline",
 LONGEST_MODULE = 400
 LONGEST_TEST = 500
 
-DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", "benchmarks", ".ci"}
+DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", "benchmarks", "docs", ".ci"}
 DOCUMENTS = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
 TOP_LEVEL = DIRECTORIES | DOCUMENTS | {"pyproject.toml", "archive.db", "Makefile", "constraints.txt", ".gitignore"}
 

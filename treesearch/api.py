@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,22 +12,27 @@ from typing import Any
 
 from treesearch import languages, loop, models, policies, problem, resources
 from treesearch.archive import Archive
-from treesearch.errors import AnswersExhausted, UsageError
-from treesearch.evaluation import cache, device
+from treesearch.errors import UsageError, Waiting
+from treesearch.evaluation import bundle, cache, target
+from treesearch.evaluation.bundle import Bundle, Due
+from treesearch.evaluation.device import cores
+from treesearch.evaluation.elsewhere import Elsewhere
 from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.target import AUTO, HERE, Here, Target
 from treesearch.events import Asking, Observer, Preparing, Replaying, RunOpened, silent
-from treesearch.languages import Language
 from treesearch.lineage import Lineage
-from treesearch.models import Model, ModelOptions, Recordings, ReplayModel
+from treesearch.models import Model, ModelOptions, ReplayModel
 from treesearch.policies import Policy
-from treesearch.records import Config, Entry, Evaluation, Problem, Protocol, Request, Run, Sampling, Stage
-from treesearch.steps.task import Task, always, asking
+from treesearch.records import Config, Device, Entry, Evaluation, Problem, Request, Run, Sampling, Stage
+from treesearch.steps import recorded
+from treesearch.steps.absorb import Absorbed
+from treesearch.steps.absorb import absorb as take_in
+from treesearch.steps.task import Judge, Task, always, asking
 
 WORKING_ARCHIVE = ".treesearch/archive.db"
+SHIPPED = recorded.SHIPPED
 DEFAULT_SAMPLING = Sampling()
 DEFAULT_OPTIONS = ModelOptions()
-SHIPPED = "replay/"
-"""The model that answers where no other is named and no key is set: the shipped record."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,15 @@ def search(
     beam: int | None = None,
     repairs: int | None = None,
     policy: str | Policy = "diverse",
-    language: str = "auto",
+    language: str = AUTO,
+    device: str = AUTO,
     deadline_seconds: float = 20.0,
     sampling: Sampling = DEFAULT_SAMPLING,
     options: ModelOptions = DEFAULT_OPTIONS,
     archive: Archive | str | os.PathLike[str] | None = None,
     new: bool = False,
     observe: Observer = silent,
+    here: Here = HERE,
 ) -> Result:
     """Search for a faster kernel; the same call continues a search that was interrupted.
 
@@ -70,15 +77,19 @@ def search(
     None are 5 rounds, 8 ideas, 3 implementations, a beam of 4, one repair. A policy of your own is a function
     from a lineage and a beam to kernel ids. `new` starts afresh instead of continuing. Deadlines are seconds.
 
+    `device` is this machine's by default, else the id or a part of the name of one that an archive knows, or the path
+    of a description. Where that is another machine's, every round raises Waiting with the bundle that is to be judged
+    there (`treesearch work`), whose results `absorb` takes. `here` says what this machine has, if not what is found.
+
     Raises the exceptions of `treesearch.errors`.
     """
     chosen = tuple(models) or default_models()
     subject = problem.load(os.fspath(name))
-    spoken = languages.named(language)
+    goal = _target(device, language, chosen, subject, archive, here)
     config = _config(
-        recorded_config(chosen, subject),
+        recorded.config(chosen, subject, goal.language.name),
         models=chosen,
-        language=spoken.name,
+        language=goal.language.name,
         rounds=rounds,
         ideas=ideas,
         implementations=implementations,
@@ -91,13 +102,13 @@ def search(
     function = policies.named(policy) if isinstance(policy, str) else policy
     with _store(archive) as store:
         opened = _open_models(config, subject, options, store, observe)
-        run = store.open_run(subject, config, device.cpu(), new=new)
+        run = store.open_run(subject, config, goal.device, new=new)
         with (
             cache.alone(f"{store.url} {run.id}", f"Run {run.id} is already going on in another process."),
-            _evaluator(subject, spoken, deadline_seconds, observe) as evaluator,
+            closing(_judge(subject, goal, deadline_seconds, observe)) as judge,
         ):
             observe(RunOpened(run, store.entries(run.id)))
-            task = _task(replace(run, config=config), subject, opened, function, store, evaluator, observe)
+            task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)
             lineage = loop.search(task)
         return Result(store.run(run.id), lineage)
 
@@ -106,32 +117,50 @@ def evaluate(
     name: str | os.PathLike[str],
     files: Sequence[str | os.PathLike[str]],
     *,
+    device: str = AUTO,
     deadline_seconds: float = 20.0,
+    archive: Archive | str | os.PathLike[str] | None = None,
     observe: Observer = silent,
     judged: Callable[[Path, Evaluation], None] = lambda path, evaluation: None,
+    here: Here = HERE,
 ) -> list[Evaluation]:
     """Judge source files on a problem, one evaluation each, in order; `judged` hears of each as it comes.
 
-    Raises UsageError for a file that cannot be read or whose suffix names no language.
+    Raises UsageError for a file that cannot be read or whose suffix names no language, and Waiting, with the bundle
+    that is to be judged there, where `device` names another machine's (see `search`; `archive` may know it).
     """
     paths = [Path(file) for file in files]
     sources = [_read(path) for path in paths]
     spoken = [languages.of_file(path) for path in paths]
+    goals = {language.name: _device(device, language.name, archive, here) for language in spoken}
     subject = problem.load(os.fspath(name))
+    if away := [goal for goal in goals.values() if not goal.here]:
+        raise _sent_away(subject, away[0], deadline_seconds, paths, sources)
     evaluations = []
     with ExitStack() as stack:
-        evaluators: dict[str, Evaluator] = {}
-        for language in spoken:
-            if language.name not in evaluators:
-                opened = _evaluator(subject, language, deadline_seconds, observe)
-                evaluators[language.name] = stack.enter_context(opened)
+        evaluators = {
+            language: stack.enter_context(closing(_evaluator(subject, goal, deadline_seconds, observe)))
+            for language, goal in goals.items()
+        }
         used = [evaluators[language.name] for language in spoken]
-        pool = stack.enter_context(asking(device.cores()))
+        pool = stack.enter_context(asking(cores()))
         builds = [pool.submit(evaluator.build, source) for evaluator, source in zip(used, sources, strict=True)]
         for path, evaluator, build in zip(paths, used, builds, strict=True):
             evaluations.append(evaluator.judge(build.result()))
             judged(path, evaluations[-1])
     return evaluations
+
+
+def absorb(
+    files: Sequence[str | os.PathLike[str]], *, archive: Archive | str | os.PathLike[str] | None = None
+) -> list[Absorbed]:
+    """Take in what `treesearch work` wrote, one Absorbed each; the search that waits for it then goes on.
+
+    A second time changes nothing. Raises UsageError, and takes nothing, where a file is damaged or does not fit the
+    archive's run: another problem, kernel, language, protocol or device.
+    """
+    with _store(archive) as store:
+        return take_in(store, [Path(file) for file in files])
 
 
 def default_models() -> tuple[str, ...]:
@@ -144,38 +173,68 @@ def default_archive() -> str:
     return os.environ.get("TREESEARCH_ARCHIVE") or WORKING_ARCHIVE
 
 
-def recordings(archive: str, subject: Problem) -> Recordings:
-    """Recorded answers about a problem, from an archive's path or URL, or "" for the shipped record."""
-    with Archive(archive or resources.record(), read_only=True) as store:
-        return store.answers_for(subject.digest)
+def _target(
+    device: str,
+    language: str,
+    chosen: Sequence[str],
+    subject: Problem,
+    archive: Archive | str | os.PathLike[str] | None,
+    here: Here,
+) -> Target:
+    """The device and the language of a search. Where either may be chosen, a replay takes what is recorded."""
+    if device != AUTO:
+        return _device(device, language, archive, here)
+    able = target.spoken(language, here)
+    if recorded.replays_only(chosen):
+        held = recorded.languages(chosen, subject)
+        able = tuple(one for one in able if one.name in held) or able
+    return target.at_hand(able[0], here)
 
 
-def recorded_config(chosen: Sequence[str], subject: Problem) -> Config | None:
-    """How the search was run that a replay repeats; None where nothing is replayed or nothing recorded."""
-    archives = [name.removeprefix("replay/") for name in chosen if name.startswith("replay/")]
-    if len(archives) != len(chosen):
-        return None
-    for archive in archives:
-        with Archive(archive or resources.record(), read_only=True) as store:
-            runs = [run for run in store.runs() if run.problem == subject.digest]
-        if runs:
-            return runs[-1].config
-    raise AnswersExhausted(
-        f"No model was named, no provider's key is set, and the record holds no answers about {subject.name}. "
-        "Name a model (--model openai/…, --model file/DIR) or set a key; `treesearch doctor` lists them."
-        if tuple(chosen) == (SHIPPED,)
-        else f"{', '.join(chosen)} holds no answers about {subject.name}."
+def _device(device: str, language: str, archive: Archive | str | os.PathLike[str] | None, here: Here) -> Target:
+    if device == AUTO:
+        return target.at_hand(languages.named(language), here)
+    return target.named(device, language, _known_devices(archive), here)
+
+
+def _known_devices(archive: Archive | str | os.PathLike[str] | None) -> tuple[Device, ...]:
+    """The devices of the working archive, if there is one yet, and of the shipped record."""
+    with Archive(resources.record(), read_only=True) as record:
+        recorded = record.devices()
+    if isinstance(archive, Archive):
+        return archive.devices() + recorded
+    place = os.fspath(archive or default_archive())
+    if "://" not in place and not Path(place).exists():
+        return recorded
+    with Archive(place, read_only=True) as store:
+        return store.devices() + recorded
+
+
+def _sent_away(
+    subject: Problem, goal: Target, deadline_seconds: float, paths: Sequence[Path], sources: Sequence[str]
+) -> Waiting:
+    """Pack files that another machine must judge; returns what to raise."""
+    kernels = dict(zip(map(str, paths), sources, strict=True))
+    packed = Bundle(
+        run="",
+        problem=subject,
+        problem_digest=subject.digest,
+        language=goal.language.name,
+        protocol=goal.protocol(subject, deadline_seconds),
+        device=goal.device,
+        kernels=tuple(Due.of(path, source) for path, source in kernels.items()),
     )
+    return bundle.pack(packed, f"evaluate-{subject.name}", ())
 
 
-def _config(recorded: Config | None, **settings: Any) -> Config:
+def _config(repeated: Config | None, **settings: Any) -> Config:
     """The settings given; counts left at None as in the recorded search, else by default."""
     given = {name: value for name, value in settings.items() if value is not None}
     try:
-        if recorded is None:
+        if repeated is None:
             return Config(**given)
         counts = ("rounds", "ideas", "implementations", "beam", "repairs")
-        return Config(**{**{name: getattr(recorded, name) for name in counts}, **given})
+        return Config(**{**{name: getattr(repeated, name) for name in counts}, **given})
     except ValueError as error:
         raise UsageError(f"These settings do not fit: {error}.") from error
 
@@ -203,7 +262,7 @@ def _open_models(
             name,
             sampling=config.sampling,
             options=options,
-            recordings=lambda archive: recordings(archive, subject),
+            recordings=lambda archive: recorded.answers(archive, subject, config.language),
             on_failure=partial(failed, name),
         )
         models.check(model)
@@ -216,10 +275,11 @@ def _open_models(
 def _task(
     run: Run,
     subject: Problem,
+    goal: Target,
     opened: tuple[Model, ...],
     policy: Policy,
     store: Archive,
-    evaluator: Evaluator,
+    judge: Judge,
     observe: Observer,
 ) -> Task:
     replays = [model for model in opened if isinstance(model, ReplayModel)]
@@ -227,12 +287,12 @@ def _task(
     return Task(
         run=run,
         problem=subject,
-        language=evaluator.language,
+        language=goal.language,
         device=store.device(run.device),
         models=opened,
         policy=policy,
         archive=store,
-        evaluator=evaluator,
+        evaluator=judge,
         can_answer=partial(_any_has, replays) if all_recorded else always,
         replays=all_recorded,
         observe=observe,
@@ -243,9 +303,16 @@ def _any_has(replays: Sequence[ReplayModel], stage: Stage, parent: str, ordinal:
     return any(model.has(stage, parent, ordinal) for model in replays)
 
 
-def _evaluator(subject: Problem, language: Language, deadline_seconds: float, observe: Observer) -> Evaluator:
-    protocol = Protocol(subject.tolerance, deadline_seconds, device.cores())
-    return Evaluator(subject, language, protocol, announce=lambda what: observe(Preparing(what)))
+def _judge(subject: Problem, goal: Target, deadline_seconds: float, observe: Observer) -> Evaluator | Elsewhere:
+    if goal.here:
+        return _evaluator(subject, goal, deadline_seconds, observe)
+    protocol = goal.protocol(subject, deadline_seconds)
+    return Elsewhere(subject, goal.language, protocol, goal.device, announce=lambda what: observe(Preparing(what)))
+
+
+def _evaluator(subject: Problem, goal: Target, deadline_seconds: float, observe: Observer) -> Evaluator:
+    protocol = goal.protocol(subject, deadline_seconds)
+    return Evaluator(subject, goal.language, protocol, goal.device, announce=lambda what: observe(Preparing(what)))
 
 
 def _read(path: Path) -> str:

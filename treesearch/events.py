@@ -18,6 +18,8 @@ class Step(StrEnum):
     JUDGING = "judging"
     DUE = "due"
     """Its answer is awaited from outside."""
+    ELSEWHERE = "for another machine"
+    """It is ready for a device that is somewhere else."""
     MISSED = "missed"
     """A recorded archive holds no answer for it."""
 

@@ -21,6 +21,9 @@ COMMANDS = {
     "run": "Search for a faster kernel of PROBLEM.",
     "problems": "List the problems, or check one.",
     "evaluate": "Build, verify and time kernels from files.",
+    "work": "Judge a bundle of kernels on this machine.",
+    "absorb": "Take in the verdicts that `treesearch work` wrote.",
+    "device": "Describe this machine, for searches that run elsewhere.",
     "show": "Show a run or a kernel (by default the latest run).",
     "trajectory": "Show how a winner came about, step by step.",
     "publish": "Copy a run into the shipped record.",
@@ -80,7 +83,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, Waiting):
         for line in error.pending:
             click.echo(f"  {_printable(line)}", err=True)
-        click.echo(f"Waiting: {error} Run the same command again when they are there.", err=True)
+        click.echo(f"Waiting: {_printable(str(error))}", err=True)
         return error.exit_code
     if isinstance(error, TreesearchError):
         return _said(str(error), error.exit_code)

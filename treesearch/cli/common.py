@@ -31,6 +31,13 @@ archive_option = click.option(
     envvar="TREESEARCH_ARCHIVE",
     help="Archive to use, a path or a URL [default: .treesearch/archive.db].",
 )
+device_option = click.option(
+    "--device",
+    metavar="DEVICE",
+    default="auto",
+    show_default=True,
+    help="Device to run on, here or elsewhere: an id, a part of its name, or a file that `treesearch device` wrote.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 

@@ -24,9 +24,17 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seconds a candidate may run.",
 )
+@common.device_option
+@common.archive_option
 @common.json_option
-def evaluate(problem: str, files: tuple[str, ...], deadline: float, as_json: bool) -> None:
-    """Build, verify and time each FILE as a kernel of PROBLEM. Exits with 1 unless all are verified."""
+def evaluate(
+    problem: str, files: tuple[str, ...], deadline: float, device: str, archive: str | None, as_json: bool
+) -> None:
+    """Build, verify and time each FILE as a kernel of PROBLEM. Exits with 1 unless all are verified.
+
+    Where DEVICE is another machine's, the files are packed into a bundle for `treesearch work` there, and
+    `treesearch absorb` prints its verdicts. The archive is only where DEVICE is looked up.
+    """
     from treesearch import api
     from treesearch.records import Status
     from treesearch.view import data, tables
@@ -39,7 +47,15 @@ def evaluate(problem: str, files: tuple[str, ...], deadline: float, as_json: boo
         if as_json:
             common.print_json({"file": str(path), **data.evaluation(evaluation)}, compact=True)
 
-    verdicts = api.evaluate(problem, files, deadline_seconds=deadline, observe=announce, judged=judged)
+    verdicts = api.evaluate(
+        problem,
+        files,
+        device=device,
+        deadline_seconds=deadline,
+        archive=archive,
+        observe=announce,
+        judged=judged,
+    )
     if not as_json:
         common.out().print(tables.verdicts(zip(files, verdicts, strict=True)))
     if any(verdict.status is not Status.VERIFIED for verdict in verdicts):

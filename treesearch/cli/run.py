@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from treesearch.cli import common
 if TYPE_CHECKING:
     from treesearch.api import Result
     from treesearch.archive import Archive
+    from treesearch.records import Run
+    from treesearch.roofline import Floor
 
 EFFORTS = ("minimal", "low", "medium", "high")
 
@@ -32,7 +35,8 @@ EFFORTS = ("minimal", "low", "medium", "high")
 @click.option("--beam", type=click.IntRange(min=1), help="Parents of a round, and first kernels [default: 4].")
 @click.option("--repairs", type=click.IntRange(min=0), help="Repairs of a kernel that fails [default: 1].")
 @click.option("--policy", default="diverse", show_default=True, help="How parents are picked: diverse or fastest.")
-@click.option("--language", default="auto", show_default=True, help="Kernel language: auto or cpp.")
+@click.option("--language", default="auto", show_default=True, help="Kernel language: auto, cpp or cuda.")
+@common.device_option
 @click.option(
     "--deadline",
     type=common.Seconds(),
@@ -65,6 +69,7 @@ def run(
     repairs: int | None,
     policy: str,
     language: str,
+    device: str,
     deadline: float,
     temperature: float | None,
     max_tokens: int | None,
@@ -79,7 +84,8 @@ def run(
     """Search for a faster kernel of PROBLEM: a shipped problem's name, or the path of a KernelBench-format file.
 
     The same command continues a search that was interrupted or that waits for answers. Counts left out are, in a
-    replay, those of the recorded search.
+    replay, those of the recorded search. Where DEVICE is another machine's, kernels are packed into bundles for
+    `treesearch work` there, and their verdicts come back with `treesearch absorb`.
     """
     from treesearch import api
     from treesearch.archive import Archive
@@ -90,7 +96,10 @@ def run(
     chosen = models or api.default_models()
     if not models:
         _say_which_model(chosen)
-    with Archive(common.named_archive(archive)) as store, Progress(common.err(), store.spend) as progress:
+    with (
+        Archive(common.named_archive(archive)) as store,
+        Progress(common.err(), store.spend, partial(_floor, store)) as progress,
+    ):
         result = api.search(
             problem,
             models=chosen,
@@ -101,6 +110,7 @@ def run(
             repairs=repairs,
             policy=policy,
             language=language,
+            device=device,
             deadline_seconds=deadline,
             sampling=Sampling(temperature, max_tokens, effort),
             options=ModelOptions(timeout_seconds=timeout, api_base=api_base, wait=wait),
@@ -119,14 +129,20 @@ def _say_which_model(chosen: tuple[str, ...]) -> None:
         click.echo(f"No --model is named; asking {chosen[0]}, whose key is set.", err=True)
 
 
+def _floor(store: Archive, run: Run) -> Floor | None:
+    from treesearch.roofline import floor
+
+    return floor(store.problem(run.problem), store.device(run.device))
+
+
 def _report(result: Result, store: Archive, archive: str | None, as_json: bool) -> None:
     """The trajectory, the winner's file, and what to type next."""
     from treesearch.view import data, tables, text
 
-    winner, lineage = result.winner, result.lineage
+    winner, lineage, bound = result.winner, result.lineage, _floor(store, result.run)
     path = _save(result, store)
     if as_json:
-        found = data.run(result.run, lineage, store.device(result.run.device))
+        found = data.run(result.run, lineage, store.device(result.run.device), bound)
         common.print_json({**found, "path": str(path)})
         return
     console = common.out()
@@ -134,6 +150,8 @@ def _report(result: Result, store: Archive, archive: str | None, as_json: bool) 
     console.print(tables.trajectory(lineage.path(winner.kernel.id)))
     console.print()
     console.print(tables.baselines(winner))
+    if bound:
+        console.print(tables.floor(winner, bound))
     console.print(tables.accuracy(winner))
     console.print(f"kernel: {path}", markup=False, soft_wrap=True)
     option = f" --archive {shlex.quote(archive if '://' not in archive else store.url)}" if archive else ""

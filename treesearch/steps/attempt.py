@@ -10,10 +10,18 @@ from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
-from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.records import Edge, Entry, Evaluation, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.steps.dispatch import dispatch
 from treesearch.steps.task import Task, asking, idea_name, raise_gravest
 
-REPAIRABLE = (Status.NO_CODE, Status.BUILD_FAILED, Status.CRASHED, Status.TIMED_OUT, Status.WRONG)
+REPAIRABLE = (
+    Status.NO_CODE,
+    Status.BUILD_FAILED,
+    Status.CRASHED,
+    Status.TIMED_OUT,
+    Status.BROKE_CONTRACT,
+    Status.WRONG,
+)
 
 
 @dataclass(frozen=True)
@@ -45,9 +53,13 @@ class Candidate:
 
 
 def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
-    """Fill the round's slots: answers and builds in parallel, verdicts one after another as they come."""
+    """Fill the round's slots: answers and builds in parallel, verdicts one after another as they come.
+
+    Kernels that another machine must judge are sent there together, once nothing else is due.
+    """
     known = {entry.kernel.id: entry for entry in task.archive.entries(task.run.id)}
     failures: list[BaseException] = []
+    away: set[str] = set()
     with asking() as pool:
         due = {pool.submit(_prepare, task, number, slot, known) for slot in _slots(task, number, proposals)}
         while due:
@@ -61,9 +73,13 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
                     continue
                 candidate = future.result()
                 entry = _judge(task, candidate)
-                if repair := _repair(task, candidate.slot, entry):
+                if entry.evaluation is None:
+                    away.add(entry.kernel.id)
+                elif repair := _repair(task, candidate.slot, entry, entry.evaluation):
                     due.add(pool.submit(_prepare, task, number, repair, known))
     raise_gravest(failures)
+    if away:
+        raise dispatch(task, number, away)
     _stop_if_useless(task, number)
 
 
@@ -131,23 +147,26 @@ def _edges(kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
 
 
 def _judge(task: Task, candidate: Candidate) -> Entry:
-    """The candidate with its verdict, which is stored before anything follows from it."""
+    """The candidate with its verdict, which is stored before anything follows from it; without one, if its device is
+    elsewhere."""
     entry = candidate.entry
     fresh = entry.evaluation is None
     if fresh:
         task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.JUDGING))
         built = candidate.built
         evaluation = task.evaluator.judge(built) if built else task.evaluator.no_code()
+        if evaluation is None:
+            task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.ELSEWHERE))
+            return entry
         task.archive.save_evaluation(entry.kernel.id, evaluation)
         entry = Entry(entry.kernel, evaluation)
     task.observe(Judged(entry, fresh))
     return entry
 
 
-def _repair(task: Task, slot: Slot, entry: Entry) -> Slot | None:
+def _repair(task: Task, slot: Slot, entry: Entry, verdict: Evaluation) -> Slot | None:
     """The slot that follows a failure, while the configuration allows another repair."""
-    assert entry.evaluation is not None
-    if entry.evaluation.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
+    if verdict.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
         return None
     return replace(slot, failed=entry, repair=slot.repair + 1)
 

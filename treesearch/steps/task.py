@@ -7,16 +7,29 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Protocol as Seam
 
 from treesearch.archive import Archive
 from treesearch.errors import AnswersExhausted, Waiting
-from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.build import Built
 from treesearch.events import Observer, silent
 from treesearch.languages import Language
 from treesearch.lineage import Lineage
 from treesearch.models import Model
 from treesearch.policies import Policy
-from treesearch.records import Answer, Device, Entry, Idea, Problem, Request, Run, Stage, digest
+from treesearch.records import (
+    Answer,
+    Device,
+    Entry,
+    Evaluation,
+    Idea,
+    Problem,
+    Protocol,
+    Request,
+    Run,
+    Stage,
+    digest,
+)
 
 ASKERS = 64
 """Requests to models in flight at once."""
@@ -24,6 +37,20 @@ ASKERS = 64
 
 def always(stage: Stage, parent: str, ordinal: str) -> bool:
     return True
+
+
+class Judge(Seam):
+    """Gives verdicts: an `Evaluator` where the device is here, `Elsewhere` where it is not."""
+
+    @property
+    def protocol(self) -> Protocol: ...
+
+    def build(self, source: str) -> Built: ...
+
+    def judge(self, built: Built) -> Evaluation | None:
+        """None where the verdict must come from elsewhere."""
+
+    def no_code(self) -> Evaluation: ...
 
 
 @dataclass(frozen=True)
@@ -37,7 +64,7 @@ class Task:
     models: Sequence[Model]
     policy: Policy
     archive: Archive
-    evaluator: Evaluator
+    evaluator: Judge
     can_answer: Callable[[Stage, str, str], bool] = always
     """Whether the models have an answer about a parent (a digest): recorded archives end somewhere."""
     replays: bool = False
@@ -119,4 +146,5 @@ def raise_gravest(failures: Sequence[BaseException]) -> None:
             raise failure
     pending = [line for failure in failures if isinstance(failure, Waiting) for line in failure.pending]
     if pending:
-        raise Waiting(f"{len(pending)} answer{'s are' if len(pending) > 1 else ' is'} due.", pending)
+        due = f"{len(pending)} answer{'s are' if len(pending) > 1 else ' is'} due."
+        raise Waiting(f"{due} Run the same command again when they are there.", pending)

@@ -1,0 +1,234 @@
+"""Judge bundles of kernels on this machine, which needs only Python, torch and a compiler.
+
+    python -m treesearch.work BUNDLE…
+    python -m treesearch.work --device FILE.json
+
+The first judges bundles, and goes on after a crash; the second describes this machine, so that a search elsewhere can
+name it: `treesearch run --device FILE.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from treesearch import languages
+from treesearch.errors import MachineError, TreesearchError, UsageError
+from treesearch.evaluation import bundle as bundles
+from treesearch.evaluation import cache, device, results
+from treesearch.evaluation.build import Built
+from treesearch.evaluation.bundle import Bundle, Due
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.results import Results, Verdict
+from treesearch.records import Device, Evaluation, Status, codec
+
+INTERRUPTED = 130
+LONGEST_REASON = 120
+ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
+"""A line of compiler or linker output that says what is wrong."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A bundle that is done."""
+
+    results: Path
+    verdicts: tuple[Verdict, ...]
+    fresh: int
+    """How many of them are of this time; the others an earlier go had left."""
+    seconds: float
+
+
+def work(
+    path: Path,
+    output: Path | None = None,
+    *,
+    any_device: bool = False,
+    say: Say = print,
+    announce: Say = lambda what: None,
+) -> Worked:
+    """Judge a bundle's kernels into a results file, by default `NAME.results.jsonl` beside it.
+
+    Every verdict is on disk before the next kernel's turn, so a kill loses the kernel in hand at most, and the same
+    call goes on. `say` gets a line for each verdict, `announce` what takes a while. With `any_device` kernels are
+    judged here although they wait for another device; nobody but a person will take such results.
+
+    Raises UsageError for a bundle, or a results file, that does not fit.
+    """
+    started = time.monotonic()
+    packed = bundles.read(path)
+    hardware = _fitting(packed, any_device)
+    target = output or bundles.results_of(path)
+    with cache.alone(f"results {target.resolve()}", f"{target} is already being written by another process."):
+        kept = results.resumed(target, packed, results.header(packed, hardware))
+        _begin(target, kept)
+        verdicts = list(kept.verdicts)
+        for verdict in _judged(packed, hardware, {verdict.kernel for verdict in kept.verdicts}, announce):
+            _append(target, verdict)
+            verdicts.append(verdict)
+            say(f"{len(verdicts)}/{len(packed.kernels)} {_one_line(verdict.kernel)} {described(verdict.evaluation)}")
+    done = Worked(target, tuple(verdicts), len(verdicts) - len(kept.verdicts), time.monotonic() - started)
+    say(_summary(done))
+    return done
+
+
+def this_device(kind: str | None = None) -> Device:
+    """This machine's device of a kind, measured; by default its GPU, else its CPU.
+
+    Raises MachineError where there is none of that kind.
+    """
+    return device.local(kind or ("cuda" if device.has_gpu() else "cpu"))
+
+
+def describe(path: Path, kind: str | None = None) -> Device:
+    """Write down `this_device`, for runs that target it from elsewhere."""
+    found = this_device(kind)
+    bundles.write(path, json.dumps(codec.encode(found), indent=1) + "\n")
+    return found
+
+
+def described(judged: Evaluation) -> str:
+    """A verdict on one line: status, time, speed-ups over eager and torch.compile, or what went wrong."""
+    status = str(judged.status).replace("_", " ")
+    measured = judged.measurement
+    if measured is None:
+        return f"{status}: {_one_line(_telling(judged))[:LONGEST_REASON]}"
+    compiled = f" {measured.compile_speedup.value:.2f}× compile" if measured.compile_speedup else ""
+    return f"{status} {measured.kernel.median:.3g} ms {measured.eager_speedup.value:.2f}× eager{compiled}"
+
+
+def _telling(judged: Evaluation) -> str:
+    """What went wrong; of a compiler's output, its first error rather than what leads up to it."""
+    if judged.status is not Status.BUILD_FAILED:
+        return judged.error
+    return next((line for line in judged.error.splitlines() if ERROR.search(line)), judged.error)
+
+
+def _fitting(packed: Bundle, any_device: bool) -> Device:
+    """This machine's device, if it is the one that the bundle is for."""
+    hardware = device.local(packed.device.kind)
+    if hardware.id != packed.device.id and not any_device:
+        raise UsageError(
+            f"The bundle is for {packed.device.name} ({packed.device.id}), and this is {hardware.name} "
+            f"({hardware.id}); take it to that device, or judge it here for yourself with --any-device."
+        )
+    return hardware
+
+
+def _judged(packed: Bundle, hardware: Device, known: set[str], announce: Say) -> Iterator[Verdict]:
+    """Builds side by side, judgements one after another as builds come."""
+    left = [kernel for kernel in packed.kernels if kernel.id not in known]
+    if not left:
+        return
+    language = languages.named(packed.language)
+    with (
+        Evaluator(packed.problem, language, packed.protocol, hardware, announce=announce) as evaluator,
+        _builders() as pool,
+    ):
+        builds = {pool.submit(evaluator.build, kernel.source): kernel for kernel in left}
+        for build in as_completed(builds):
+            yield _verdict(packed, builds[build], evaluator, build.result())
+
+
+def _verdict(packed: Bundle, kernel: Due, evaluator: Evaluator, built: Built) -> Verdict:
+    evaluation = replace(evaluator.judge(built), created=datetime.now(UTC).isoformat(timespec="microseconds"))
+    return Verdict(packed.digest, kernel.id, kernel.digest, evaluation)
+
+
+@contextmanager
+def _builders() -> Iterator[ThreadPoolExecutor]:
+    """One thread a core; an exception, Ctrl-C above all, does not wait for what they still do."""
+    pool = ThreadPoolExecutor(device.cores(), thread_name_prefix="build")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(target: Path, kept: Results) -> None:
+    """The file as far as it is good, header included."""
+    if not target.exists() or target.read_text(errors="replace") != kept.text:
+        bundles.write(target, kept.text)
+
+
+def _append(target: Path, verdict: Verdict) -> None:
+    try:
+        with open(target, "a", encoding="utf-8", newline="") as file:
+            file.write(verdict.text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise MachineError(f"Cannot write {target}: {error.strerror}; make room and run the same again.") from error
+
+
+def _summary(done: Worked) -> str:
+    kept = len(done.verdicts) - done.fresh
+    counts = Counter(str(verdict.evaluation.status).replace("_", " ") for verdict in done.verdicts)
+    tally = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+    before = f", {kept} of them from before" if kept else ""
+    return f"{len(done.verdicts)} verdicts ({tally}){before} in {done.seconds:.1f} s: {done.results}"
+
+
+def _one_line(text: str) -> str:
+    """Foreign text that can neither break the line nor drive the terminal."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in " ".join(text.split()))
+
+
+# ── the command, for machines where click is not installed ──────────────────────────────────────
+
+
+def main(words: Sequence[str]) -> int:
+    """Run `python -m treesearch.work WORDS…`; returns the exit code."""
+    given = _parser().parse_args(words)
+    if given.output and len(given.bundles) != 1:
+        _parser().error("-o names the results of one bundle")
+    if not given.bundles and not given.device:
+        _parser().error("name a bundle, or --device FILE.json")
+    try:
+        if given.device:
+            print(f"{describe(given.device).name}: {given.device}")
+        for path in given.bundles:
+            work(path, given.output, any_device=given.any_device, say=_say, announce=_announce)
+    except TreesearchError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("Interrupted; the same command goes on from here.", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m treesearch.work", description="Judge bundles of kernels here.")
+    parser.add_argument("bundles", nargs="*", type=Path, metavar="BUNDLE", help="what `treesearch run` packed")
+    parser.add_argument("-o", "--output", type=Path, metavar="RESULTS", help="where the results go")
+    parser.add_argument("--any-device", action="store_true", help="judge here although another device is meant")
+    parser.add_argument("--device", type=Path, metavar="FILE.json", help="write a description of this machine")
+    return parser
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _announce(what: str) -> None:
+    print(f"{what} …", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # without waiting for threads that still build
