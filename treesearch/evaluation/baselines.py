@@ -17,6 +17,7 @@ from treesearch.records import Problem, Protocol
 START_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 CALL_SECONDS = 120.0
+COMPILE = "prepare compile"
 
 
 class Baselines:
@@ -37,8 +38,26 @@ class Baselines:
         }
         self._variables = lane.variables(protocol)
         self._descriptors = [descriptor for buffers in sets for descriptor in buffers.descriptors]
+        self.compile_error = ""
         self._child = self._open()
-        self.compile_error = self._prepare_compile()
+        self._child.send({"which": COMPILE})
+
+    def wait(self) -> None:
+        """Until both are ready to be timed. Raises MachineError where the reference itself does not run.
+
+        Starting the process and compiling take seconds, in which the caller may have other things to do. It has to
+        be the thread that made this object, though: the process dies with that one.
+        """
+        self._await_start()
+        try:
+            self.compile_error = str(self._child.receive(COMPILE_SECONDS)["error"])
+            return
+        except DeadlinePassed:
+            self.compile_error = f"torch.compile took longer than {COMPILE_SECONDS:.0f} s"
+        except ChildDied as error:
+            self.compile_error = f"torch.compile killed its process: {error.reason}"
+        self._child = self._open()
+        self._await_start()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -66,19 +85,12 @@ class Baselines:
         }
         command = [sys.executable, "-m", "treesearch.evaluation.baseline"]
         child = Child(command, descriptors=self._descriptors, variables=variables)
+        child.send(self._start)
+        return child
+
+    def _await_start(self) -> None:
         try:
-            child.ask(self._start, START_SECONDS)
+            self._child.receive(START_SECONDS)
         except (ChildDied, DeadlinePassed) as error:
             reason = str(error) or f"no answer in {START_SECONDS:.0f} s"
             raise MachineError(f"The process that times the reference did not start: {reason}.") from error
-        return child
-
-    def _prepare_compile(self) -> str:
-        try:
-            return str(self._child.ask({"which": "prepare compile"}, COMPILE_SECONDS)["error"])
-        except DeadlinePassed:
-            problem = f"torch.compile took longer than {COMPILE_SECONDS:.0f} s"
-        except ChildDied as error:
-            problem = f"torch.compile killed its process: {error.reason}"
-        self._child = self._open()
-        return problem

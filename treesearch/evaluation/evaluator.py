@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,13 +46,11 @@ class Bench:
             for buffers in sets:
                 buffers.fill(sample.values)
             lane.join()
-            with ThreadPoolExecutor(1) as beside:
-                starting = beside.submit(Baselines, problem, protocol, lane, sets, sample.scalars)
-                try:
-                    deck = inputs.draw(problem, reference, protocol, seed)
-                finally:
-                    made.callback(_close_started, starting)
-            bench = cls(deck, sets, starting.result())
+            baselines = Baselines(problem, protocol, lane, sets, sample.scalars)
+            made.callback(baselines.close)
+            deck = inputs.draw(problem, reference, protocol, seed)
+            baselines.wait()
+            bench = cls(deck, sets, baselines)
             made.pop_all()
             return bench
 
@@ -61,11 +58,6 @@ class Bench:
         self.baselines.close()
         for buffers in self.sets:
             buffers.close()
-
-
-def _close_started(starting: Future[Baselines]) -> None:
-    if starting.exception() is None:
-        starting.result().close()
 
 
 class Evaluator:

@@ -145,13 +145,17 @@ class Child:
             raise ChildDied("it is already gone")
         if self._received or select.select([self._reader], [], [], 0)[0]:
             self._take_unasked()
+        self.send(message)
+        return self.receive(seconds)
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send one line whose answer is received later. A child that is gone shows then."""
         try:
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()
-        except OSError:
-            raise ChildDied(self._last_words()) from None
-        return self.receive(seconds)
+        except OSError:  # the pipe's reader is gone
+            return
 
     def receive(self, seconds: float) -> dict[str, Any]:
         line = self._line(time.monotonic() + seconds)
