@@ -63,9 +63,12 @@ def baselines_of(subject: Problem, threads: int = 1) -> Iterator[Baselines]:
     buffers = BufferSet(subject.signature)
     buffers.fill(drawn)
     baselines = Baselines(subject, Protocol(1e-2, threads=threads), lanes.of(device.cpu()), [buffers], ())
-    yield baselines
-    baselines.close()
-    buffers.close()
+    try:
+        baselines.wait()
+        yield baselines
+    finally:
+        baselines.close()
+        buffers.close()
 
 
 def test_an_output_of_64_mib_costs_no_page_faults_per_call(tmp_path: Path) -> None:
