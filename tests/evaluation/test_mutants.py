@@ -42,6 +42,25 @@ def test_every_shipped_problem_rejects_every_mutant(name: str) -> None:
     assert (report.oracle, report.skipped) == ("float64", ())
 
 
+LARGE = """
+    attention_fp16 conv2d conv2d_relu_maxpool cross_entropy cumsum depthwise_conv2d layernorm matmul_fp16 matmul_fp32
+    softmax
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", LARGE.split())
+def test_every_large_problem_rejects_every_mutant(name: str) -> None:
+    report = mutants.check(problem.load(name))
+    assert [verdict.mutant for verdict in report.verdicts if not verdict.rejected] == []
+    assert len(report.verdicts) >= 2
+    assert (report.oracle, report.skipped) == ("float64", ())
+
+
+def test_the_mean_of_a_single_number_is_no_mutant() -> None:
+    assert accepted("(x * self.scale).square().sum()") == set()
+
+
 def test_a_sound_formula_lets_nothing_pass() -> None:
     assert accepted("x * self.scale") == set()
 

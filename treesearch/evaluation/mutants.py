@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -49,7 +50,8 @@ def _rejects(problem: Problem, call: Call, outputs: Outputs) -> bool:
 def _mutants(problem: Problem, reference: Reference) -> Iterator[tuple[str, Callable[[Call, Call], Outputs]]]:
     """Name, and the outputs that it gives on a call, given also the call before it."""
     yield "zeros", lambda call, before: [torch.zeros_like(out) for out in call.answers.expected]
-    yield "the output's mean", lambda call, before: [_mean(out) for out in call.answers.expected]
+    if any(math.prod(argument.shape) > 1 for argument in problem.signature.of(Role.OUTPUT)):  # else it is the output
+        yield "the output's mean", lambda call, before: [_mean(out) for out in call.answers.expected]
     yield "the previous call's output", lambda call, before: list(before.answers.expected)
     outputs = problem.signature.of(Role.OUTPUT)
     for argument in problem.signature.of(Role.INPUT):
