@@ -206,7 +206,7 @@ def _known_devices(archive: Archive | str | os.PathLike[str] | None) -> tuple[De
     place = os.fspath(archive or default_archive())
     if "://" not in place and not Path(place).exists():
         return recorded
-    with Archive(place, read_only=True) as store:
+    with Archive(place) as store:
         return store.devices() + recorded
 
 

@@ -103,8 +103,9 @@ def test_an_infinite_loop_is_stopped_at_the_deadline(judge: Judge, evaluator: Ev
     ("before", "named"),
     [
         ("void* p; cudaMalloc(&p, 1024); cudaFree(p);", "cudaMalloc"),
-        ("void* p; cudaMallocAsync(&p, 1024, stream); cudaFreeAsync(p, stream);", "allocates memory"),
+        ("void* p; cudaMallocAsync(&p, 1024, stream); cudaFreeAsync(p, stream);", "cudaMallocAsync"),
         ("cudaMallocManaged((void**)&scratch, 1024);", "cudaMallocManaged"),
+        ("static float* kept; if (!kept) cudaMalloc(&kept, 1024);", "cudaMalloc"),
     ],
 )
 def test_a_launch_that_allocates(judge: Judge, before: str, named: str) -> None:

@@ -98,7 +98,13 @@ class BufferSet:
     def __init__(self, signature: Signature, kind: type[SharedTensor] = HostTensor) -> None:
         self.signature = signature
         pointers = [argument for argument in signature.arguments if argument.role is not Role.SCALAR]
-        self.tensors = {argument.name: kind.of(argument) for argument in pointers}
+        self.tensors: dict[str, SharedTensor] = {}
+        try:
+            for argument in pointers:
+                self.tensors[argument.name] = kind.of(argument)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def descriptors(self) -> tuple[int, ...]:

@@ -44,9 +44,9 @@ MACHINE = "machine"
 
 
 @contextmanager
-def building() -> Iterator[None]:
-    """Held while something compiles for, or on, the machine that may be timing."""
-    with _locked(MACHINE, fcntl.LOCK_SH):
+def building(name: str = MACHINE) -> Iterator[None]:
+    """Held while something compiles or computes where a timing may be going on."""
+    with _locked(name, fcntl.LOCK_SH):
         yield
 
 

@@ -34,11 +34,11 @@ def local(kind: str) -> Device:
 
 
 def has_gpu() -> bool:
-    """Whether this machine has an NVIDIA GPU that its driver can use."""
+    """Whether this machine has an NVIDIA GPU that its driver and torch can use."""
     from treesearch.evaluation.cuda.driver import CudaError, Driver
 
     try:
-        return Driver().count() > 0
+        return Driver().count() > 0 and torch.cuda.is_available()
     except (OSError, CudaError):
         return False
 

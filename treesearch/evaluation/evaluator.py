@@ -37,17 +37,19 @@ class Bench:
     def set_up(cls, problem: Problem, protocol: Protocol, lane: Lane, seed: int) -> Self:
         """Draws the deck while the baselines' process starts and compiles."""
         reference = Reference(problem.name, problem.source, lane.device)
-        with ExitStack() as made, cache.building():
+        with ExitStack() as made, cache.building(), cache.building(lane.lock):
             # Before the deck, which takes a share of what memory is left for keeping contents.
-            sets = [BufferSet(problem.signature, lane.tensors()) for _ in range(BUFFER_SETS)]
-            for buffers in sets:
-                made.callback(buffers.close)
+            sets: list[BufferSet] = []
+            for _ in range(BUFFER_SETS):
+                sets.append(BufferSet(problem.signature, lane.tensors()))
+                made.callback(sets[-1].close)
             sample = inputs.sample(problem, reference, seed)
             for buffers in sets:
                 buffers.fill(sample.values)
             lane.join()
             baselines = Baselines(problem, protocol, lane, sets, sample.scalars)
             made.callback(baselines.close)
+            del sample
             deck = inputs.draw(problem, reference, protocol, seed)
             baselines.wait()
             bench = cls(deck, sets, baselines)
@@ -102,9 +104,10 @@ class Evaluator:
         self.close()
 
     def close(self) -> None:
-        if self._bench is not None:
+        if self._bench is not None and self._lane is not None:
             self._bench.close()
             self._bench = None
+            self._lane.trim()
 
     def evaluate(self, source: str | None) -> Evaluation:
         """Build and judge one source; None stands for an answer without code."""
@@ -146,7 +149,7 @@ class Evaluator:
     def _ready_bench(self) -> Bench:
         if self._bench is None:
             self._announce("drawing inputs and float64 answers, compiling the torch.compile baseline")
-            self._lane = lanes.of(self.device)
+            self._lane = lanes.of(self.device, self.software[0])
             self._bench = Bench.set_up(self.problem, self.protocol, self._lane, self._seed)
         return self._bench
 

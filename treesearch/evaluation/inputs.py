@@ -27,7 +27,9 @@ FEWEST_CALLS = 10
 """Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
 SPARES = 1 << 30
 """Bytes of spares on a CPU, where drawing takes long: each serves several repeats where fewer fit than there are."""
-KEPT_SHARE = 0.4
+FLOAT64_COPIES = 3
+"""Copies of the inputs in float64 that a reference holds at once while it answers."""
+KEPT_SHARE = 0.3
 """Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
 FEWEST_HELD = 3
 """Calls, with their answers, that must fit into memory at once."""
@@ -347,4 +349,5 @@ def _spares(problem: Problem, protocol: Protocol, device: str) -> int:
 
 def _check_memory(problem: Problem, device: str) -> None:
     """A few calls are held at once: contents, float64 answers, the reference's answers, and what comparing takes."""
-    memory.require(FEWEST_HELD * (problem.bytes_read + 6 * problem.bytes_written), f"Judging {problem.name}", device)
+    needed = FEWEST_HELD * (problem.bytes_read + 6 * problem.bytes_written) + FLOAT64_COPIES * 2 * problem.bytes_read
+    memory.require(needed, f"Judging {problem.name}", device)

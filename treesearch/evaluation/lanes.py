@@ -50,6 +50,8 @@ class Lane:
     """Milliseconds that storing so many bytes takes at the very best."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
+    trim: Callable[[], None] = lambda: None
+    """Give back memory that the controller holds without using it."""
 
 
 def thread_variables(threads: int) -> dict[str, str]:
@@ -71,12 +73,15 @@ def thread_variables(threads: int) -> dict[str, str]:
     }
 
 
-def of(hardware: Device) -> Lane:
-    """The lane of a device, which must be this machine's. Raises MachineError where it is not."""
+def of(hardware: Device, compiler: str = "") -> Lane:
+    """The lane of a device. `compiler` is what the compiler says of itself, where kernels are to be run.
+
+    Raises MachineError unless the device is this machine's, ToolchainError for a compiler that does not fit torch.
+    """
     here = device.local(hardware.kind)
     if here.id != hardware.id:
         raise MachineError(f"This machine has {here.name}, not {hardware.name}; evaluate there with `treesearch work`.")
-    return _cuda(hardware) if hardware.kind == "cuda" else _cpu()
+    return _cuda(hardware, compiler) if hardware.kind == "cuda" else _cpu()
 
 
 def _cpu() -> Lane:
@@ -92,10 +97,11 @@ def _cpu() -> Lane:
     )
 
 
-def _cuda(hardware: Device) -> Lane:
+def _cuda(hardware: Device, compiler: str) -> Lane:
     from treesearch.evaluation.cuda import device as gpu
     from treesearch.evaluation.cuda.buffers import DeviceTensor
 
+    gpu.require_toolkit(compiler)
     l2 = gpu.l2_bytes()
 
     def quickest(nbytes: int) -> float:
@@ -106,7 +112,7 @@ def _cuda(hardware: Device) -> Lane:
 
     return Lane(
         device="cuda",
-        lock="gpu0",
+        lock=gpu.lock(),
         tensors=lambda: DeviceTensor,
         worker=Path(__file__).parent / "cuda" / "worker.py",
         limits=lambda: Limits(file=FILE_BYTES),  # CUDA reserves more addresses than any limit on memory allows
@@ -115,6 +121,7 @@ def _cuda(hardware: Device) -> Lane:
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
         join=gpu.join,
+        trim=gpu.trim,
     )
 
 

@@ -87,7 +87,10 @@ def read(path: Path) -> Results:
     Raises UsageError, with the reason, where any other line is not what was written.
     """
     try:
-        first, *lines = _lines(bundles.load(path))
+        text = bundles.load(path)
+        if not text.strip():
+            raise ValueError("it is empty")
+        first, *lines = _lines(text)
         found = Results(_header(first), ())
         verdicts = tuple(_verdicts(found.header, lines))
         if len({verdict.kernel for verdict in verdicts}) < len(verdicts):

@@ -25,10 +25,15 @@ REPEAT_SHARE = 0.5
 LONGEST_READING = 1 << 62
 """Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
 KERNEL = "kernel"
+ALLOCATING = (
+    "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaHostAlloc cudaMallocPitch cudaMalloc3D "
+    "cudaMallocArray cudaMallocFromPoolAsync cudaHostRegister"
+).split()
+"""Refused wherever they are called: what is allocated once is no part of any captured graph."""
 FORBIDDEN = (
-    "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaHostAlloc cudaFree cudaFreeAsync cudaMemcpy "
-    "cudaMemset cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize cudaStreamQuery cudaEventQuery "
-    "cudaLaunchHostFunc cudaStreamAddCallback cudaStreamCreate cudaStreamBeginCapture cudaGraphLaunch"
+    "cudaFree cudaFreeAsync cudaMemcpy cudaMemset cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize "
+    "cudaStreamQuery cudaEventQuery cudaLaunchHostFunc cudaStreamAddCallback cudaStreamCreate cudaStreamBeginCapture "
+    "cudaGraphLaunch"
 ).split()
 """What a launch has no use for: each allocates, waits, or is refused while a stream is being captured."""
 
@@ -92,6 +97,9 @@ class Trial:
     def run(self, library: Path) -> Outcome:
         """Raises Failed where the candidate crashes, hangs or is wrong."""
         started = time.monotonic()
+        if allocating := [name for name in _called(library) if name in ALLOCATING]:
+            called = ", ".join(allocating)
+            raise Failed(Status.BROKE_CONTRACT, f"the library calls {called}; a launch gets its memory as scratch")
         with _single_threaded(), self._start(library) as child:
             for visit in self._visits():
                 late = time.monotonic() - started > REPEAT_SHARE * self.protocol.deadline_seconds
@@ -136,15 +144,20 @@ class Trial:
         }
         try:
             self._ask(child, call)
-        except Failed as failure:
+        except BaseException as failure:  # Ctrl-C too: the child must not outlive this
             child.close()
-            raise _explained(failure, library) from None
+            if isinstance(failure, Failed):
+                raise _explained(failure, library) from None
+            raise
         return child
 
     def _visit(self, child: Child, call: Call) -> None:
         """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
         index = self.chance.randrange(len(self.sets))
         buffers, values = self.sets[index], call.values
+        if call.scalars != self.deck.calls[0].scalars:  # the CUDA worker captures a graph of its own for these
+            with child.awake():
+                self._ask(child, {"prepare": index, "scalars": call.scalars})
         buffers.fill(values)
         self.lane.join()
         subjects = list(self.samples) if call.nominal else [KERNEL]
@@ -160,6 +173,7 @@ class Trial:
                 self._launch(child, index, call)
             if call.checked:  # the worker is stopped: what it has not written yet does not count
                 snapshot = [output.clone() for output in buffers.outputs()]
+                self.lane.join()
         if damaged := buffers.damage(values):
             raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
         if call.checked:
@@ -226,8 +240,13 @@ def _checked(reply: dict[str, Any]) -> dict[str, Any]:
 
 def _explained(failure: Failed, library: Path) -> Failed:
     """Names what the library calls that may be why it broke the contract."""
-    content = library.read_bytes()
-    called = [name for name in FORBIDDEN if f"\0{name}\0".encode() in content]
+    called = _called(library)
     if failure.status is not Status.BROKE_CONTRACT or not called:
         return failure
     return Failed(failure.status, f"{failure.error}; the library calls {', '.join(called)}")
+
+
+def _called(library: Path) -> list[str]:
+    """Functions of the CUDA runtime that a library names among its symbols, out of those it has no use for."""
+    content = library.read_bytes()
+    return [name for name in (*ALLOCATING, *FORBIDDEN) if f"\0{name}\0".encode() in content]

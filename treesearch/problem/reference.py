@@ -8,7 +8,7 @@ import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from types import ModuleType
 from typing import Any, Self, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 import torch
 from torch import nn
 
-from treesearch.errors import ProblemError
+from treesearch.errors import MachineError, ProblemError
 from treesearch.records import digest
 
 Value = torch.Tensor | bool | int | float
@@ -154,8 +154,13 @@ class Reference:
         """
         if self.device != "cpu":
             # A user's code may raise anything here; what it raises on the CPU is what counts.
-            with suppress(Exception), torch.device(self.device):
-                return make()
+            try:
+                with torch.device(self.device):
+                    return make()
+            except torch.OutOfMemoryError:
+                raise
+            except Exception:  # see above
+                pass
         return make()
 
     def _stressed(self, name: str, change: Change, x: torch.Tensor) -> torch.Tensor:
@@ -189,6 +194,10 @@ class Reference:
                 yield
         except ProblemError:
             raise
+        except torch.OutOfMemoryError as error:
+            raise MachineError(
+                f"There is not enough GPU memory for {doing} of {self.name}; use smaller shapes or a larger GPU."
+            ) from error
         except (Exception, SystemExit) as error:  # a user's code may raise anything
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if self.name in frame.filename]
             lineno = getattr(error, "lineno", None) or (lines[-1] if lines else None)

@@ -34,7 +34,7 @@ class DeviceTensor(SharedTensor):
             self.descriptor = driver().export(self._memory)
             self._address = driver().map(self._memory, self._length)
         except CudaError as error:
-            raise MachineError(f"No GPU memory for a buffer of {self.nbytes >> 20} MiB: {error}.") from error
+            raise MachineError(f"The GPU does not give a buffer of {self.nbytes >> 20} MiB: {error}.") from error
         self._place(over(self._address, self._length))
 
     def close(self) -> None:

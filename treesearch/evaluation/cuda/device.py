@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import statistics
 import subprocess
 from collections.abc import Callable
@@ -12,11 +14,13 @@ from pathlib import Path
 
 import torch
 
-from treesearch.errors import MachineError
+from treesearch.errors import MachineError, ToolchainError
 from treesearch.evaluation import cache
 from treesearch.evaluation.cuda.driver import CudaError, Driver
 from treesearch.records import Device, Rate, codec, digest
 
+WHICH_GPU = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+"""What a user sets to choose among several GPUs; every process has to choose the same."""
 COPY_BYTES = 1 << 30
 RUNS = 10
 FP32_SIZE, SIZE = 4096, 8192
@@ -31,11 +35,17 @@ def described() -> Device:
         return codec.decode(Device, json.loads(kept.read_text()))
     except (OSError, ValueError):  # not there, or of another version
         pass
-    with cache.timing("gpu0"):
+    with cache.timing(lock()):
         made = _measured(known)
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(codec.encode(made)))
     return made
+
+
+@once
+def lock() -> str:
+    """Name of the lock that one timing on this GPU holds at a time."""
+    return f"gpu-{_driver().uuid(0)}"
 
 
 @once
@@ -53,7 +63,32 @@ def variables() -> dict[str, str]:
 
     A single compiling thread spares Inductor the start of a pool of processes.
     """
-    return {"CUDA_MODULE_LOADING": "EAGER", "CUDA_CACHE_DISABLE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    chosen = {name: os.environ[name] for name in WHICH_GPU if name in os.environ}
+    return {
+        **chosen,
+        "CUDA_MODULE_LOADING": "EAGER",
+        "CUDA_CACHE_DISABLE": "1",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
+
+
+def trim() -> None:
+    """Give back what torch holds in this process without using it: workers need memory as well."""
+    torch.cuda.empty_cache()
+
+
+def require_toolkit(compiler: str) -> None:
+    """Raise ToolchainError unless the compiler (as it describes itself) and torch are of one CUDA version.
+
+    Kernels are linked against the compiler's runtime, and the worker loads the one that torch brought.
+    """
+    release = re.search(r"release (\d+)", compiler)
+    brought = str(torch.version.cuda).partition(".")[0]
+    if release and release[1] != brought:
+        raise ToolchainError(
+            f"nvcc is of CUDA {release[1]} and torch of CUDA {brought}; kernels could not be loaded. "
+            "Put an nvcc of torch's version on PATH, or install a torch of nvcc's."
+        )
 
 
 @once

@@ -106,6 +106,12 @@ class Driver:
         device = self.integer("cuDeviceGet", ordinal)
         return {name: self.integer("cuDeviceGetAttribute", number, device) for name, number in ATTRIBUTES.items()}
 
+    def uuid(self, ordinal: int) -> str:
+        """What tells this GPU from every other one, in hexadecimal digits."""
+        identity = (ctypes.c_ubyte * 16)()
+        self.call("cuDeviceGetUuid_v2", identity, self.integer("cuDeviceGet", ordinal))
+        return bytes(identity).hex()
+
     def memory_bytes(self, ordinal: int) -> int:
         return self.handle("cuDeviceTotalMem_v2", self.integer("cuDeviceGet", ordinal))
 
