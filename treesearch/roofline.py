@@ -35,7 +35,8 @@ def floor(problem: Problem, device: Device) -> Floor | None:
 
     Bytes: every input is read once and every output written once. Operations: at the fastest measured rate whose
     unit roundoff is within the problem's tolerance. That rate may need corrections to hold the tolerance on every
-    call, so the floor is a bound, not a promise.
+    call, so the floor is a bound, not a promise. Operations are those that the reference's operators define, masked
+    ones included: below the floor lies causal attention, and an algorithm that needs fewer of them.
     """
     bounds = []
     if device.bandwidth:
