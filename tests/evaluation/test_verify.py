@@ -156,8 +156,7 @@ def test_precision_labels_follow_what_rounding_costs() -> None:
     expected = draw(64, 512)
 
     def label(got: torch.Tensor) -> str:
-        checked = judged(got, expected)
-        return verify.precision(checked.worst_error, checked.eager_error)
+        return verify.precision([judged(got, expected)])
 
     assert label(expected * (1 + 5e-5)) == "float32-like"
     assert label(expected.half().float()) == "float16-like"
@@ -165,4 +164,9 @@ def test_precision_labels_follow_what_rounding_costs() -> None:
 
 
 def test_a_precision_that_eager_shares_is_the_references_own() -> None:
-    assert verify.precision(3e-3, 1e-3) == "float32-like"
+    assert verify.precision([verify.Checked(3e-3, 1e-3)]) == "float32-like"
+
+
+def test_a_call_on_which_eager_errs_excuses_no_other() -> None:
+    checks = [verify.Checked(1e-3, 3e-3), verify.Checked(5e-4, 1e-7), verify.Checked(1e-7, 1e-7)]
+    assert verify.precision(checks) == "float16-like"

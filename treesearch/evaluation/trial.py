@@ -220,7 +220,7 @@ class Trial:
     def _accuracy(self) -> Accuracy:
         worst = max(checked.worst_error for checked in self.checks)
         eager = max(checked.eager_error for checked in self.checks)
-        return Accuracy(len(self.checks), worst, eager, self.deck.oracle, verify.precision(worst, eager))
+        return Accuracy(len(self.checks), worst, eager, self.deck.oracle, verify.precision(self.checks))
 
     def _measurement(self) -> Measurement:
         timings = {subject: Timing(tuple(samples)) for subject, samples in self.samples.items()}
