@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from treesearch.errors import NoUsableAnswer
 from treesearch.lineage import Lineage
-from treesearch.records import RunState
 from treesearch.steps.attempt import attempt
 from treesearch.steps.choose import choose
 from treesearch.steps.task import Task
@@ -35,5 +34,5 @@ def search(task: Task) -> Lineage:
             "The models answered, but no round brought a usable idea, so only first kernels were tried. Read the "
             "answers with `treesearch show`, or try another model."
         )
-    task.archive.set_state(task.run.id, RunState.DONE)
+    task.archive.finish(task.run.id, task.run.config.rounds)
     return task.lineage()

@@ -37,7 +37,6 @@ from treesearch.records import (
     Role,
     Round,
     Run,
-    RunState,
     Sampling,
     Signature,
     Stage,
@@ -254,7 +253,7 @@ class Samples:
         third = self.kernel(archive, run, 1, "0.0r1", proposal)
         inspired = Edge("elsewhere", third.id, Relation.INSPIRED_BY)
         archive.save_kernel(third, [Edge(second.id, third.id, Relation.REPAIRS), inspired])
-        archive.set_state(run.id, RunState.DONE)
+        archive.finish(run.id, run.config.rounds)
         return archive.run(run.id)
 
 

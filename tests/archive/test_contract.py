@@ -79,16 +79,24 @@ def test_another_problem_configuration_or_device_is_another_run(archive: Archive
 
 
 def test_more_rounds_wake_a_finished_run(archive: Archive, samples: Samples, run: Run) -> None:
-    archive.set_state(run.id, RunState.DONE)
+    archive.finish(run.id, run.config.rounds)
     assert samples.open(archive).state is RunState.DONE
     more = archive.open_run(samples.problem, replace(samples.config, rounds=9), samples.device)
     assert (more.id, more.config.rounds, more.state) == (run.id, 9, RunState.RUNNING)
 
 
 def test_fewer_rounds_leave_a_finished_run_as_it_was(archive: Archive, samples: Samples, run: Run) -> None:
-    archive.set_state(run.id, RunState.DONE)
+    archive.finish(run.id, run.config.rounds)
     fewer = archive.open_run(samples.problem, replace(samples.config, rounds=1), samples.device)
     assert (fewer.config.rounds, fewer.state) == (run.config.rounds, RunState.DONE)
+
+
+def test_a_run_that_ends_sooner_than_it_was_meant_to_says_how_many_rounds_it_had(archive: Archive, run: Run) -> None:
+    archive.save_round(Round(run.id, 2, ()))
+    archive.finish(run.id, 1)
+    assert archive.run(run.id).config.rounds == 2, "that many have begun"
+    archive.finish(run.id, 3)
+    assert (archive.run(run.id).config.rounds, archive.run(run.id).state) == (3, RunState.DONE)
 
 
 def test_a_configuration_without_optional_values_comes_back(archive: Archive, samples: Samples) -> None:
@@ -129,7 +137,7 @@ def test_what_is_not_there_is_a_usage_error(archive: Archive) -> None:
     with pytest.raises(UsageError, match="no device 'x'"):
         archive.device("x")
     with pytest.raises(UsageError, match="no run 'x'"):
-        archive.set_state("x", RunState.DONE)
+        archive.finish("x", 1)
 
 
 def test_rounds_come_back_in_order_and_the_first_choice_of_parents_stays(archive: Archive, run: Run) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from treesearch.archive import mapping
@@ -79,13 +79,17 @@ class Archive(Reader):
             session.flush()
             return run_record(session, row)
 
-    def set_state(self, run_id: str, state: RunState) -> None:
-        """Raises UsageError if there is no such run."""
+    def finish(self, run_id: str, rounds: int) -> None:
+        """The run is done, after `rounds` rounds, or as many as have begun if those are more.
+
+        Raises UsageError if there is no such run.
+        """
         with self._writing() as session:
             row = session.get(s.RunRow, run_id)
             if row is None:
                 raise UsageError(f"no run {run_id!r} in {self._place}; look at the list of runs")
-            row.state = state
+            begun = session.scalar(select(func.max(s.RoundRow.number)).where(s.RoundRow.run == run_id))
+            row.state, row.rounds = RunState.DONE, max(rounds, begun or 0)
 
     def save_device(self, device: Device) -> None:
         """Store a device, or add the figures that a stored one lacks; those once stored stay."""
