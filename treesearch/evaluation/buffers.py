@@ -102,7 +102,7 @@ class BufferSet:
         try:
             for argument in pointers:
                 self.tensors[argument.name] = kind.of(argument)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: what was made so far holds memory that nobody else would free
             self.close()
             raise
 
