@@ -82,6 +82,7 @@ class Baselines:
             **self._variables,
             "PYTHONPATH": str(root),
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # more would be a pool of processes, slow to start
         }
         command = [sys.executable, "-m", "treesearch.evaluation.baseline"]
         child = Child(command, descriptors=self._descriptors, variables=variables)

@@ -37,9 +37,9 @@ class Lane:
     """torch's name of it, for what the controller itself computes."""
     lock: str
     """Held by one timing at a time."""
-    tensors: Callable[[], type[SharedTensor]]
+    tensors: type[SharedTensor]
     worker: Path
-    limits: Callable[[], Limits]
+    limits: Limits
     settle_seconds: float
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
@@ -69,7 +69,6 @@ def thread_variables(threads: int) -> dict[str, str]:
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(1 << 62),
         "MALLOC_TOP_PAD_": str(64 << 20),
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
 
 
@@ -88,9 +87,9 @@ def _cpu() -> Lane:
     return Lane(
         device="cpu",
         lock=cache.MACHINE,
-        tensors=lambda: HostTensor,
+        tensors=HostTensor,
         worker=Path(__file__).with_name("worker.py"),
-        limits=lambda: Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
+        limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
         settle_seconds=0.003,
         variables=lambda protocol: thread_variables(protocol.threads),
         quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
@@ -113,9 +112,9 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
     return Lane(
         device="cuda",
         lock=gpu.lock(),
-        tensors=lambda: DeviceTensor,
+        tensors=DeviceTensor,
         worker=Path(__file__).parent / "cuda" / "worker.py",
-        limits=lambda: Limits(file=FILE_BYTES),  # CUDA reserves more addresses than any limit on memory allows
+        limits=Limits(file=FILE_BYTES),  # CUDA reserves more addresses than any limit on memory allows
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},

@@ -35,7 +35,7 @@ FORBIDDEN = (
     "cudaStreamQuery cudaEventQuery cudaLaunchHostFunc cudaStreamAddCallback cudaStreamCreate cudaStreamBeginCapture "
     "cudaGraphLaunch"
 ).split()
-"""What a launch has no use for: each allocates, waits, or is refused while a stream is being captured."""
+"""Named where a launch cannot be captured: each waits, runs host code, or is refused during capture."""
 
 
 class Failed(Exception):
@@ -131,7 +131,7 @@ class Trial:
         self.lane.join()
         child = Child(
             worker_command(self.lane),
-            limits=self.lane.limits(),
+            limits=self.lane.limits,
             descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
             variables=self.lane.variables(self.protocol),
         )

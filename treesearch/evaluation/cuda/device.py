@@ -59,17 +59,9 @@ def join() -> None:
 
 
 def variables() -> dict[str, str]:
-    """Environment of processes that use the GPU: modules are loaded at once, nothing is cached on disk.
-
-    A single compiling thread spares Inductor the start of a pool of processes.
-    """
+    """Environment of processes that use the GPU: modules are loaded at once, nothing is cached on disk."""
     chosen = {name: os.environ[name] for name in WHICH_GPU if name in os.environ}
-    return {
-        **chosen,
-        "CUDA_MODULE_LOADING": "EAGER",
-        "CUDA_CACHE_DISABLE": "1",
-        "TORCHINDUCTOR_COMPILE_THREADS": "1",
-    }
+    return {**chosen, "CUDA_MODULE_LOADING": "EAGER", "CUDA_CACHE_DISABLE": "1"}
 
 
 def trim() -> None:
