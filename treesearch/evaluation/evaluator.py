@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from treesearch.evaluation import build, cache, device, inputs, lanes
+from treesearch.evaluation import build, cache, checks, device, inputs, lanes
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
+from treesearch.evaluation.checks import Checks
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.trial import Failed, Outcome, Trial
@@ -79,9 +80,10 @@ class Evaluator:
         *,
         seed: int | None = None,
         announce: Callable[[str], None] = lambda what: None,
+        without: Checks = checks.NONE,
     ) -> None:
         """`hardware` is this machine's device for the language, which is looked up where it is not given. `seed` fixes
-        the deck of inputs; by default nobody can know it beforehand.
+        the deck of inputs; by default nobody can know it beforehand. `without` leaves checks out, for the audit alone.
 
         The deck and the baselines are made for the first candidate that builds; `announce` is told so, since
         it takes a while.
@@ -94,6 +96,7 @@ class Evaluator:
         self.software = device.software(language, build.compiler(language), self.device)
         self._seed = secrets.randbits(62) if seed is None else seed
         self._announce = announce
+        self._without = without
         self._lane: Lane | None = None
         self._bench: Bench | None = None
 

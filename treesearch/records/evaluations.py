@@ -177,6 +177,19 @@ class Device:
         return digest(self.kind, self.name, self.cores, *self.features)[:12]
 
 
+class Label(StrEnum):
+    """What a reader should know of a verdict beside its status."""
+
+    OPEN = "open"
+    """The kernel's own Python ran in the process that timed it."""
+    LIBRARY = "library"
+    """It calls a library, which its problem allows."""
+    ALGORITHMIC = "algorithmic"
+    """It is faster than the reference's operations could be done: it does fewer."""
+    VARYING = "varying"
+    """Equal calls give answers that are right but not equal bit by bit."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """What happened to a kernel on one device under one protocol. Timings exist only if it was timed."""
@@ -197,6 +210,10 @@ class Evaluation:
     """Wall time from source to verdict."""
     created: str = ""
     """ISO 8601, UTC; empty until stored."""
+    labels: tuple[Label, ...] = ()
+    sandbox: str = ""
+    """What kept the kernel from the machine, strongest first: `namespaces (…), Landlock 7, seccomp, …`; empty where
+    it never ran."""
 
     def __post_init__(self) -> None:
         if self.status.timed != (self.measurement is not None):
