@@ -10,11 +10,13 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treesearch.errors import MachineError, ToolchainError
-from treesearch.evaluation import cache, sandbox
+from treesearch.evaluation import cache, checks, sandbox
+from treesearch.evaluation.checks import Check, Checks
+from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import Language
 from treesearch.records import Build, Problem, digest
 
@@ -23,6 +25,7 @@ LEAST_FREE = 32 << 20
 """Bytes without which a compiler may fail for want of space. What it prints says nothing: a kernel can make it print
 anything."""
 LIMITS = sandbox.Limits(memory=8 << 30, file=256 << 20)
+TEMPORARY_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,13 @@ def compiler(language: Language) -> str:
     return found
 
 
-def build(problem: Problem, language: Language, source: str, architecture: str = "") -> Built:
+def build(
+    problem: Problem, language: Language, source: str, architecture: str = "", without: Checks = checks.NONE
+) -> Built:
     """Compile a kernel. Same source, header, command, compiler and target: the same artefact, built once.
 
-    `architecture` is that of the device it is meant for, such as `sm_90a`; empty leaves it to the language.
+    `architecture` is that of the device it is meant for, such as `sm_90a`; empty leaves it to the language. The
+    compiler runs in the sandbox, for a source can make it read files and use up memory, time and disk space.
     Safe to call from several threads and processes at once.
     """
     tool = compiler(language)
@@ -53,13 +59,14 @@ def build(problem: Problem, language: Language, source: str, architecture: str =
     # Names within the work folder: its own name is chance, and would find its way into __FILE__ and the log.
     command = language.command(tool, Path("kernel" + language.suffix), Path("kernel.so"), architecture)
     stat = os.stat(tool)
-    key = digest(source, header, *command, stat.st_size, stat.st_mtime_ns, language.target())
+    around = _walls(tool, without)
+    key = digest(source, header, *command, stat.st_size, stat.st_mtime_ns, language.target(), *sorted(around.without))
     home = cache.folder() / "builds" / key[:2] / key
     if (home / "log.txt").exists():
         return _cached(language, home, _printed(command))
     try:
         with cache.building():
-            return _compile(language, command, header, source, home)
+            return _compile(language, command, header, source, home, around)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise MachineError(
@@ -93,7 +100,13 @@ def _cached(language: Language, home: Path, command: str) -> Built:
     return Built(None, Build(command, 0.0, True, log), _failure(language, log))
 
 
-def _compile(language: Language, command: list[str], header: str, source: str, home: Path) -> Built:
+def _walls(tool: str, without: Checks) -> Walls:
+    """What a compiler may reach: itself, and the folder that it works in, which is added there."""
+    files = frozenset({Check.FILES, Check.SPACE, Check.MEMORY}) if Check.COMPILER in without else checks.NONE
+    return Walls((*readable(), *toolchain(tool)), processes=True, temporary_bytes=TEMPORARY_BYTES, without=files)
+
+
+def _compile(language: Language, command: list[str], header: str, source: str, home: Path, walls: Walls) -> Built:
     home.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="build-", dir=home.parent))
     try:
@@ -101,7 +114,8 @@ def _compile(language: Language, command: list[str], header: str, source: str, h
         (work / f"kernel{language.suffix}").write_text(source, errors="replace")
         with _places():  # as many at once as there are cores, so that the time limit is a build's own
             started = time.monotonic()
-            finished = sandbox.run(command, seconds=BUILD_SECONDS, limits=LIMITS, cwd=work)
+            around = replace(walls, writable=(str(work),))
+            finished = sandbox.run(command, seconds=BUILD_SECONDS, limits=LIMITS, cwd=work, walls=around)
         log = finished.output.replace(f"{work}/", "")
         record = Build(_printed(command), time.monotonic() - started, False, log)
         if finished.timed_out:  # not cached: another time the machine may be less busy
@@ -111,6 +125,7 @@ def _compile(language: Language, command: list[str], header: str, source: str, h
         if finished.code != 0:
             (work / "kernel.so").unlink(missing_ok=True)
         (work / "log.txt").write_text(log)
+        work.chmod(0o755)  # a worker may run as another user than the compiler
         _move(work, home)
         if finished.code != 0:
             return Built(None, record, _failure(language, log))

@@ -1,9 +1,7 @@
 """Child processes: started under limits in a group of their own, without our keys, killed as a group.
 
-What this does and does not hold: a child's group cannot outlive its deadline, and a command's not the controller;
-a child cannot dump core, fill the disk through one file, gain privileges, or read API keys from its environment.
-Files, network and other processes are open to it as to the user who runs treesearch, and what leaves the group
-with setsid lives on.
+Children that run what a model wrote are started behind walls as well (`treesearch.evaluation.walls`), with what this
+machine offers of them. The process that times the reference has none: a problem's Python is the user's own.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +21,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from treesearch.errors import MachineError
+from treesearch.evaluation import walls as sandboxes
+from treesearch.evaluation.checks import Check
+from treesearch.evaluation.walls import Sandbox, Tier, Walls, cgroup
 
-CONFINE = Path(__file__).with_name("confine.py")
 MAX_REPLY_BYTES = 1 << 16
 MAX_OUTPUT_BYTES = 1 << 16
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
 """Environment variables that children see; everything else, API keys above all, stays here."""
+UNWALLED = Walls(without=frozenset({Check.FILES, Check.NETWORK, Check.PROCESSES}))
 
 
 class ChildDied(Exception):
@@ -49,7 +49,18 @@ class Limits:
     """What a child may use, in bytes; 0 leaves it unlimited."""
 
     memory: int = 0
+    """Of addresses: what is mapped, whether it is used or not."""
+    data: int = 0
+    """Of private memory that can be written, for processes such as CUDA's that reserve more addresses than there is
+    memory; and of all memory in use, where there are control groups."""
     file: int = 0
+
+    def within(self, walls: Walls | None) -> Limits:
+        """These, less those that an audit does without."""
+        left_out = walls.without if walls else frozenset()
+        memory = Check.MEMORY not in left_out
+        file = 0 if Check.SPACE in left_out else self.file
+        return Limits(self.memory if memory else 0, self.data if memory else 0, file)
 
 
 @dataclass(frozen=True)
@@ -62,28 +73,45 @@ class Finished:
     seconds: float
 
 
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "HOME": tempfile.gettempdir(), **(extra or {})}
+def environment(extra: Mapping[str, str] | None = None, walls: Walls | None = None) -> dict[str, str]:
+    everything = walls is not None and Check.ENVIRONMENT in walls.without
+    kept = dict(os.environ) if everything else {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**kept, "HOME": "/tmp" if walls else tempfile.gettempdir(), **(extra or {})}
 
 
-def confined(command: Sequence[str], limits: Limits, *, supervised: bool = False) -> list[str]:
-    """`supervised`: a process stays above the command and takes its whole group along when the controller dies."""
-    settings = {"memory": limits.memory, "file": limits.file, "parent": os.getpid(), "supervised": supervised}
-    return [sys.executable, "-I", "-S", str(CONFINE), json.dumps(settings), *command]
+class _Confined:
+    """A command with the limits and walls around it, and the control group that goes with them."""
+
+    def __init__(self, command: Sequence[str], limits: Limits, walls: Walls | None, *, supervised: bool) -> None:
+        """`supervised`: a process stays above the command and takes its whole group along when the controller dies."""
+        kept = limits.within(walls)
+        sandbox = sandboxes.available(walls.gpu) if walls else Sandbox(Tier.LIMITS)
+        self.cgroup = cgroup.make(kept.memory or kept.data) if sandbox.cgroup else ""
+        numbers = {"memory": kept.memory, "data": kept.data, "file": kept.file}
+        about = {"parent": os.getpid(), "supervised": supervised, "cgroup": self.cgroup}
+        self.command = sandbox.command(command, walls or UNWALLED, numbers, **about)
 
 
-def run(command: Sequence[str], *, seconds: float, limits: Limits, cwd: Path) -> Finished:
+def run(
+    command: Sequence[str],
+    *,
+    seconds: float,
+    limits: Limits,
+    cwd: Path,
+    walls: Walls | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Finished:
     """Run a command to its end and return its merged output; at the deadline its whole group is killed."""
     started = time.monotonic()
+    confined = _Confined(command, limits, walls, supervised=True)
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
-            confined(command, limits, supervised=True),
+            confined.command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             cwd=cwd,
-            env=environment({"TMPDIR": str(cwd)}),
+            env=environment({"TMPDIR": "/tmp" if _private(walls) else str(cwd), **(variables or {})}, walls),
             start_new_session=True,
         )
         try:
@@ -93,8 +121,15 @@ def run(command: Sequence[str], *, seconds: float, limits: Limits, cwd: Path) ->
             timed_out = True
         finally:
             kill_group(process)
+            cgroup.remove(confined.cgroup)
         text = head_and_tail(output.fileno())
     return Finished(process.returncode, text, timed_out, time.monotonic() - started)
+
+
+def _private(walls: Walls | None) -> bool:
+    """Whether a child has a /tmp of its own."""
+    isolated = walls is not None and Check.FILES not in walls.without
+    return walls is not None and isolated and "mount" in sandboxes.available(walls.gpu).namespaces
 
 
 class Child:
@@ -107,18 +142,21 @@ class Child:
         limits: Limits = Limits(),
         descriptors: Sequence[int] = (),
         variables: Mapping[str, str] | None = None,
+        walls: Walls | None = None,
     ) -> None:
         """`command` gets the number of the descriptor to reply on as its last argument."""
         reader, writer = os.pipe()
+        confined = _Confined([*command, str(writer)], limits, walls, supervised=False)
+        self._cgroup = confined.cgroup
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the child)
         try:
             self.process = subprocess.Popen(
-                confined([*command, str(writer)], limits),
+                confined.command,
                 stdin=subprocess.PIPE,
                 stdout=self._output,
                 stderr=self._output,
                 cwd="/",
-                env=environment(variables),
+                env=environment(variables, walls),
                 pass_fds=[writer, *descriptors],
                 start_new_session=True,
             )
@@ -141,12 +179,16 @@ class Child:
         Raises ChildDied or DeadlinePassed; the child is gone in both cases. What the child sends is data from
         an untrusted process: a line that is no JSON object, or that nobody asked for, counts as its death.
         """
+        self.refuse_unasked()
+        self.send(message)
+        return self.receive(seconds)
+
+    def refuse_unasked(self) -> None:
+        """Raise ChildDied where something was sent that nobody asked for, which would pass for the next answer."""
         if self._reader < 0:
             raise ChildDied("it is already gone")
         if self._received or select.select([self._reader], [], [], 0)[0]:
             self._take_unasked()
-        self.send(message)
-        return self.receive(seconds)
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send one line whose answer is received later. A child that is gone shows then."""
@@ -188,6 +230,8 @@ class Child:
     def close(self) -> None:
         """Kill the child's whole group and release everything; harmless when repeated."""
         kill_group(self.process)
+        cgroup.remove(self._cgroup)
+        self._cgroup = ""
         if self._reader >= 0:
             os.close(self._reader)
             self._reader = -1

@@ -1,0 +1,1 @@
+"""What runs in a child before its command: standard library only."""

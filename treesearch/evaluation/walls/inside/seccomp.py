@@ -1,0 +1,121 @@
+"""Filters of system calls, as small BPF programs. What is refused fails with EPERM, and the caller goes on."""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from treesearch.evaluation.walls.inside import lockdown, system
+
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""AUDIT_ARCH_*: calls in another convention, such as 32-bit ones, have other numbers and end the process."""
+
+ALLOW, KILL, REFUSE, ABSENT = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
+"""Offsets in struct seccomp_data."""
+X32 = 0x40000000
+
+CLONE_THREAD, CLONE_NEW = 0x00010000, 0x7E020000
+AF_UNIX = 1
+PR_SET_NAME, PR_GET_NAME, PR_SET_VMA = 15, 16, 0x53564D41
+
+ALWAYS = (
+    "unshare setns mount umount2 pivot_root chroot open_tree move_mount fsopen fsconfig fsmount mount_setattr "
+    "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp bpf perf_event_open userfaultfd keyctl "
+    "add_key request_key init_module finit_module delete_module kexec_load reboot swapon swapoff io_uring_setup "
+    "io_uring_enter io_uring_register name_to_handle_at open_by_handle_at fanotify_init syslog personality"
+).split()
+"""Refused to every child behind walls."""
+NETWORK = "socket socketpair connect bind listen accept accept4".split()
+PROCESSES = (
+    "fork vfork execve execveat rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal tkill setsid setpgid "
+    "seccomp shmget shmat shmctl msgget semget mq_open"
+).split()
+"""Refused, beside those that depend on their arguments, to a child that needs no process but its own."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What becomes of a call. With `argument`, the place of one of its arguments, some of them pass."""
+
+    name: str
+    action: int = REFUSE
+    argument: int | None = None
+    allowed: tuple[int, ...] = ()
+    """The call passes if its argument is one of these."""
+    needed: int = 0
+    """The call passes if its argument has this bit."""
+    forbidden: int = 0
+    """The call passes if its argument has none of these bits."""
+
+
+def at_start(network: bool) -> list[Rule]:
+    """Rules for whatever runs behind walls, compilers included. `network`: whether that is to be kept out."""
+    rules = [Rule(name) for name in ALWAYS]
+    # What clone3 asks for lies in memory, where no filter can look; libc then falls back to clone.
+    rules += [Rule("clone", argument=0, forbidden=CLONE_NEW), Rule("clone3", ABSENT)]
+    if network:
+        rules += [Rule("socket", argument=0, allowed=(AF_UNIX,))]
+    return rules
+
+
+def for_kernel(*, network: bool, processes: bool, signals: bool) -> list[Rule]:
+    """Rules for a process that is about to load a candidate; each argument says whether there is to be such a wall.
+
+    `signals`: nothing else keeps the candidate from signalling other processes, so that it may not even signal itself.
+    """
+    rules = [Rule(name) for name in NETWORK] if network else []
+    if processes:
+        rules += [Rule(name) for name in PROCESSES]
+        rules += [Rule("clone", argument=0, needed=CLONE_THREAD)]
+        rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
+    if signals:
+        rules += [Rule("kill"), Rule("tgkill")]
+    return rules
+
+
+def install(rules: Iterable[Rule]) -> None:
+    """Put rules into force for every thread of this process and what it starts. Raises OSError where that cannot be."""
+    if system.MACHINE not in ARCHITECTURES:
+        raise OSError(errno.ENOSYS, f"no filter is known for {system.MACHINE}")
+    lockdown.install(system.known()["seccomp"], program(rules))
+
+
+def program(rules: Iterable[Rule]) -> bytes:
+    """The BPF program for this machine's numbers."""
+    lines = [
+        _line(LOAD, 0, 0, ARCHITECTURE),
+        _line(EQUAL, 1, 0, ARCHITECTURES[system.MACHINE]),
+        _line(RETURN, 0, 0, KILL),
+    ]
+    lines.append(_line(LOAD, 0, 0, NUMBER))
+    if system.MACHINE == "x86_64":
+        lines += [_line(AT_LEAST, 0, 1, X32), _line(RETURN, 0, 0, ABSENT)]
+    for rule in rules:
+        number = system.known().get(rule.name)
+        if number is None:  # such as fork, which is a clone on newer machines
+            continue
+        body = _body(rule)
+        lines += [_line(EQUAL, 0, len(body), number), *body]
+    return b"".join([*lines, _line(RETURN, 0, 0, ALLOW)])
+
+
+def _body(rule: Rule) -> list[bytes]:
+    """What follows where the number fits; every path returns."""
+    if rule.argument is None:
+        return [_line(RETURN, 0, 0, rule.action)]
+    allow, refuse = _line(RETURN, 0, 0, ALLOW), _line(RETURN, 0, 0, rule.action)
+    load = _line(LOAD, 0, 0, ARGUMENTS + 8 * rule.argument)  # the lower half, on little-endian machines
+    if rule.needed:
+        return [load, _line(ANY_BIT, 0, 1, rule.needed), allow, refuse]
+    if rule.forbidden:
+        return [load, _line(ANY_BIT, 0, 1, rule.forbidden), refuse, allow]
+    tests = [_line(EQUAL, len(rule.allowed) - index, 0, value) for index, value in enumerate(rule.allowed)]
+    return [load, *tests, refuse, allow]
+
+
+def _line(code: int, if_true: int, if_false: int, value: int) -> bytes:
+    return struct.pack("HBBI", code, if_true, if_false, value & 0xFFFFFFFF)
