@@ -27,7 +27,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"prompts", "models", "archive"}),
     frozenset({"policies"}),
     frozenset({"evaluation"}),
-    frozenset({"steps", "work"}),
+    frozenset({"steps", "work", "audit"}),
     frozenset({"loop"}),
     frozenset({"export", "view"}),
     frozenset({"api"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treesearch.lineage import Lineage
+from treesearch.lineage import Lineage, Reviewed, Standing
 from treesearch.records import (
     Accuracy,
     Category,
@@ -172,6 +172,26 @@ def test_nothing_is_refuted_where_the_parent_has_no_time() -> None:
     lineage = Lineage([due, child], [edge(due, child)])
     assert lineage.outcomes(ROOT.kernel.id)[0].ratio is None
     assert lineage.refuted(ROOT.kernel.id) == ()
+
+
+def test_a_kernel_stands_by_its_verdict_until_something_is_found_out(lineage: Lineage) -> None:
+    assert {lineage.standing(entry.kernel.id) for entry in lineage.entries} == {None}
+
+
+def test_a_suspect_and_what_came_from_it_count_no_more_but_stay_on_the_path() -> None:
+    found = suspect(ROOT.kernel, 8.0)
+    assert found.evaluation is not None
+    assert A.evaluation is not None
+    assert ROOT.evaluation is not None
+    root = Reviewed(
+        ROOT.kernel, found.evaluation, standing=Standing.SUSPECT, reason="r", judged=ROOT.evaluation, judgements=1
+    )
+    child = Reviewed(A.kernel, standing=Standing.REOPENED, reason="r", judged=A.evaluation, judgements=1)
+    lineage = Lineage([root, child, A_TWIN], [edge(root, child), edge(root, A_TWIN)])
+    assert lineage.verified() == (A_TWIN,)
+    assert [lineage.standing(id) for id in ids(root, child, A_TWIN)] == [Standing.SUSPECT, Standing.REOPENED, None]
+    assert [outcome.best for outcome in lineage.outcomes(ROOT.kernel.id)] == [A_TWIN], "re-opened is not an outcome"
+    assert lineage.path(A.kernel.id) == (root, child)
 
 
 def test_the_graph_is_a_copy(lineage: Lineage) -> None:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from treesearch.languages.language import LAUNCH, Entry
 from treesearch.records import Category, Idea
 
 TITLE_LIMIT, MECHANISM_LIMIT, RISK_LIMIT = 120, 2000, 500
@@ -76,23 +77,22 @@ def _acts(line: re.Match[str], fence: str) -> bool:
 
 # ── code ────────────────────────────────────────────────────────────────────────────────────────
 
-_LAUNCH = re.compile(r"\blaunch\s*\(")
-_HEADER = re.compile(r'^\s*#\s*include\s*[<"]problem\.h[>"]', re.MULTILINE)
 
-
-def code(text: str, fences: Sequence[str]) -> str | None:
+def code(text: str, fences: Sequence[str], entry: Entry = LAUNCH) -> str | None:
     """The source in an answer, or None if it holds none (or one over `SOURCE_LIMIT`).
 
-    `fences` are the accepted language tags; a block without a tag counts too. Of several blocks with a
-    `launch`, the last that includes problem.h is taken, so that an excerpt after the file does no harm.
+    `fences` are the accepted language tags; a block without a tag counts too. Of several blocks with the
+    entry, the last that looks like a whole file is taken, so that an excerpt after the file does no harm.
     An answer without any fence counts if it is itself such a file.
     """
     text = _storable(text)
     blocks = _blocks(text)
     accepted = {"", *(fence.lower() for fence in fences)}
-    sources = [block.text for block in blocks if block.tag in accepted and _LAUNCH.search(block.text)]
-    whole = [source for source in sources if _HEADER.search(source)]
-    if not blocks and _LAUNCH.search(text) and _HEADER.search(text):
+    has = re.compile(entry.pattern, re.MULTILINE).search
+    is_whole = re.compile(entry.whole, re.MULTILINE).search
+    sources = [block.text for block in blocks if block.tag in accepted and has(block.text)]
+    whole = [source for source in sources if is_whole(source)]
+    if not blocks and has(text) and is_whole(text):
         whole = [text]
     source = next(iter((whole or sources)[::-1]), "").strip("\n")
     return source + "\n" if source and len(source.encode()) < SOURCE_LIMIT else None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import networkx as nx
 
-from treesearch.records import Edge, Entry, Idea, Kernel, Relation
+from treesearch.records import Edge, Entry, Evaluation, Idea, Kernel, Relation
 
 DESCENT = (Relation.REFINES, Relation.REPAIRS)
 """The relations that make a kernel another's child."""
@@ -29,6 +30,34 @@ class Outcome:
     def paid(self) -> bool:
         """Verified and at least as fast as the parent, as far as times are known."""
         return self.best.verified and (self.ratio is None or self.ratio >= 1)
+
+
+class Standing(StrEnum):
+    """How a kernel stands since something was found out after its verdict."""
+
+    SUSPECT = "suspect"
+    """It is suspect whatever its verdict said."""
+    REOPENED = "re-opened"
+    """It came from a kernel that is suspect, and has not been judged since."""
+    CLEARED = "cleared"
+    """It was suspect, and a person has cleared it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewed(Entry):
+    """A kernel about which something was found out after its verdict; `evaluation` is what counts since."""
+
+    standing: Standing
+    reason: str
+    judged: Evaluation
+    """The newest stored verdict."""
+    judgements: int
+    """How many verdicts are stored."""
+
+
+def standing(entry: Entry) -> Standing | None:
+    """How a kernel stands; None where its verdict is all there is to say."""
+    return entry.standing if isinstance(entry, Reviewed) else None
 
 
 class Lineage:
@@ -80,6 +109,10 @@ class Lineage:
         if id not in self._entries:
             raise KeyError(f"no kernel {id} in this lineage of {len(self._entries)}")
         return self._entries[id]
+
+    def standing(self, id: str) -> Standing | None:
+        """How a kernel stands; None where its verdict is all there is to say."""
+        return standing(self.entry(id))
 
     # ── by speed ────────────────────────────────────────────────────────────────────────────────
 

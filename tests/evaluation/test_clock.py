@@ -67,6 +67,58 @@ def test_a_worker_that_reads_more_than_the_controller_is_not_accused() -> None:
     assert clock.disagreement(Timing((2.0,)), Timing((1.0,)), Timing((0.1,))) == ""
 
 
+@pytest.mark.parametrize(
+    ("inside", "times"), [(0.0001, 64), (0.078, 64), (0.1, 50), (1.0, 5), (4.9, 2), (5.0, 1), (900, 1)]
+)
+def test_a_burst_takes_some_milliseconds(inside: float, times: int) -> None:
+    assert clock.burst_times(inside) == times
+
+
+@pytest.mark.parametrize(
+    ("inside", "times", "each", "believed"),
+    [
+        (0.01, 64, 0.017, True),
+        (0.01, 64, 0.018, False),
+        (0.1, 50, 0.130, True),
+        (0.1, 50, 0.132, False),
+        (20, 1, 25.2, True),
+        (20, 1, 25.4, False),
+        (1, 5, 0.1, True),
+    ],
+)
+def test_a_burst_tells_what_each_launch_hides(inside: float, times: int, each: float, believed: bool) -> None:
+    """A quarter of the reading, and of 0.3 ms each launch's share, may be hidden."""
+    said = clock.hidden(Timing((inside,)), [clock.Burst(times, times * each)])
+    assert (said == "") is believed
+    if not believed:
+        assert f"{inside:.3g} ms for a single launch in the worker, {each:.3g} ms for each of {times}" in said
+
+
+def test_one_interrupted_burst_accuses_nobody_and_none_says_nothing() -> None:
+    bursts = [clock.Burst(64, 80.0), clock.Burst(64, 0.6), clock.Burst(64, 90.0)]
+    assert clock.hidden(Timing((0.01,)), bursts) == ""
+    assert "1.25 ms for each of 64" in clock.hidden(Timing((0.01,)), [bursts[0], bursts[2]])
+    assert clock.hidden(Timing((0.01,)), []) == ""
+
+
+@pytest.mark.parametrize(
+    ("nominal", "stressed", "believed"),
+    [
+        (1.0, (1.0, 1.5, 1.5), True),
+        (1.0, (1.0, 1.6, 1.6), False),
+        (1.0, (9.0, 9.0), True),
+        (1.0, (1.0, 1.1, 9.0, 9.0, 1.2), True),
+        (0.01, (0.06, 0.06, 0.06), True),
+        (0.01, (0.07, 0.07, 0.07), False),
+        (1.0, (0.1, 0.1, 0.1), True),
+    ],
+)
+def test_most_kinds_of_stress_must_be_slower_to_cast_doubt(
+    nominal: float, stressed: tuple[float, ...], believed: bool
+) -> None:
+    assert (clock.slower_on_stress(Timing((nominal,)), stressed) == "") is believed
+
+
 @pytest.mark.parametrize("samples", [(), (1.0, 0.0), (1.0, -1.0)])
 def test_a_timing_without_positive_samples_cannot_exist(samples: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="positive"):
@@ -116,8 +168,8 @@ def test_timing_waits_for_builds_and_builds_wait_for_timing() -> None:
     assert order == ["built too", "built", "timed"]
 
 
-def test_a_time_below_what_storing_the_outputs_takes_is_not_believed() -> None:
-    assert "less than writing the outputs" in clock.too_fast(Timing((1e-6,)), 0.03)
+def test_a_time_below_what_moving_its_bytes_takes_is_not_believed() -> None:
+    assert "less than moving the bytes that matter" in clock.too_fast(Timing((1e-6,)), 0.03)
     assert clock.too_fast(Timing((0.7,)), 0.03) == ""
 
 

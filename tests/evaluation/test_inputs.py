@@ -8,7 +8,8 @@ import torch
 from treesearch import problem
 from treesearch.errors import MachineError, ProblemError
 from treesearch.evaluation import inputs
-from treesearch.evaluation.inputs import NOMINAL, STRESS, Deck
+from treesearch.evaluation.checks import Check
+from treesearch.evaluation.inputs import NOMINAL, STRESS, Call, Deck
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 
@@ -55,8 +56,9 @@ def elementwise(forward: str, drawn: str) -> str:
     return ELEMENTWISE.replace("FORWARD", forward).replace("INPUTS", drawn)
 
 
-def deck_of(source: str, seed: int = 5, protocol: Protocol = PROTOCOL) -> Deck:
-    return inputs.draw(problem.from_source("handmade", source), Reference("handmade", source), protocol, seed)
+def deck_of(source: str, seed: int = 5, protocol: Protocol = PROTOCOL, without: Check | None = None) -> Deck:
+    subject, reference = problem.from_source("handmade", source), Reference("handmade", source)
+    return inputs.draw(subject, reference, protocol, seed, frozenset({without} if without else ()))
 
 
 def test_a_deck_has_the_nominal_calls_and_one_of_each_kind_of_stress() -> None:
@@ -213,3 +215,45 @@ def test_a_deck_has_ten_checked_calls_where_the_reference_survives_little_stress
     deck = deck_of(picky, protocol=Protocol(1e-2, nominal_calls=4, repeats=2))
     assert len(deck.skipped) >= 5
     assert sum(call.checked for call in deck.calls) == len(deck.calls) >= 10
+
+
+def alike(calls: tuple[Call, ...], *names: str) -> bool:
+    return all(torch.equal(calls[0].values[name], call.values[name]) for call in calls for name in names)
+
+
+def test_without_fresh_contents_every_nominal_call_is_the_first_over_again() -> None:
+    deck = deck_of(LINEAR, protocol=Protocol(1e-2, nominal_calls=3, repeats=2), without=Check.FRESH_CONTENTS)
+    nominal = (*(call for call in deck.calls if call.nominal), *deck.spares)
+    assert len(nominal) == 6
+    assert alike(nominal, "x", "linear_weight", "linear_bias")
+    assert alike((deck_of(LINEAR).calls[0], nominal[0]), "x", "linear_weight")
+    assert [call.stratum for call in deck.calls if not call.nominal] == list(STRESS)
+    assert not any(torch.equal(nominal[0].values["x"], call.values["x"]) for call in deck.calls if not call.nominal)
+
+
+def test_without_weights_inputs_alone_change() -> None:
+    deck = deck_of(LINEAR, without=Check.WEIGHTS)
+    everything = (*deck.calls, *deck.spares)
+    assert alike(everything, "linear_weight", "linear_bias", "norm_weight", "norm_bias", "norm_running_var")
+    assert alike((deck_of(LINEAR).calls[0], deck.calls[0]), "x", "linear_weight")
+    for index, call in enumerate(everything):
+        assert not any(torch.equal(call.values["x"], other.values["x"]) for other in everything[:index])
+
+
+def test_answers_are_those_of_the_weights_that_a_call_has() -> None:
+    source = LINEAR.replace("self.norm(self.linear(x)) * self.mask", "self.linear(x)")
+    for call in deck_of(source, without=Check.WEIGHTS).calls:
+        x, weight, bias = (call.values[name].double() for name in ("x", "linear_weight", "linear_bias"))
+        assert torch.allclose(call.answers.expected[0], x @ weight.T + bias)
+
+
+def test_without_stress_nominal_calls_make_up_for_it() -> None:
+    deck = deck_of(LINEAR, without=Check.STRESS)
+    assert [call.stratum for call in deck.calls] == [NOMINAL] * 10
+    assert deck.skipped == ()
+
+
+def test_a_deck_knows_which_bytes_matter_unless_told_to_do_without() -> None:
+    source = elementwise("x):\n        return x[:, :16] * 2", "torch.randn(64, 64)")
+    assert deck_of(source).moved_bytes == 2 * 64 * 16 * 4
+    assert deck_of(source, without=Check.FLOOR).moved_bytes == 64 * 16 * 4

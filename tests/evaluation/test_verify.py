@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from treesearch.evaluation import verify
+from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import NOMINAL, compared, rows
 from treesearch.records import Argument, Problem, Role, Signature
 
@@ -170,3 +171,19 @@ def test_a_precision_that_eager_shares_is_the_references_own() -> None:
 def test_a_call_on_which_eager_errs_excuses_no_other() -> None:
     checks = [verify.Checked(1e-3, 3e-3), verify.Checked(5e-4, 1e-7), verify.Checked(1e-7, 1e-7)]
     assert verify.precision(checks) == "float16-like"
+
+
+def test_outputs_are_the_same_only_bit_by_bit() -> None:
+    nan = torch.tensor([float("nan"), 1.0])
+    assert verify.same_bits([nan, draw(3, 5)], [nan.clone(), draw(3, 5)])
+    assert not verify.same_bits([torch.tensor([0.0])], [torch.tensor([-0.0])])
+    assert not verify.same_bits([draw(3, 5)], [draw(3, 5, seed=1)])
+
+
+def test_what_is_not_finite_is_wrong_whatever_is_left_out() -> None:
+    expected = draw(2, 32)
+    got = torch.full_like(expected, float("nan"))
+    answers = compared([expected], [expected.double()])
+    left_out = frozenset({Check.ROWS, Check.ELEMENTS})
+    assert "not finite" in verify.check(problem_of(expected), NOMINAL, answers, [got], left_out).failure
+    assert not verify.check(problem_of(expected), NOMINAL, answers, [torch.zeros_like(got)], left_out).failure

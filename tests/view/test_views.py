@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -21,7 +22,7 @@ from treesearch.events import (
     RunOpened,
     Step,
 )
-from treesearch.lineage import Lineage
+from treesearch.lineage import Lineage, Reviewed, Standing
 from treesearch.records import (
     Accuracy,
     Build,
@@ -114,6 +115,25 @@ def test_tables_print_foreign_text_as_it_is_but_for_what_steers_a_terminal() -> 
     assert harmless(written)
     assert "[bold]" in written
     assert "[/red]" in written
+
+
+def test_what_does_not_count_is_dim_and_says_why_in_harmless_words() -> None:
+    root, child, _ = entries()
+    assert root.evaluation
+    assert child.evaluation
+    doubted = replace(root.evaluation, status=Status.SUSPECT, error="found out")
+    reviewed = [
+        Reviewed(root.kernel, doubted, standing=Standing.SUSPECT, reason=HOSTILE, judged=root.evaluation, judgements=1),
+        Reviewed(child.kernel, standing=Standing.REOPENED, reason=HOSTILE, judged=child.evaluation, judgements=1),
+    ]
+    found = Lineage(reviewed, [Edge(root.kernel.id, child.kernel.id, Relation.REFINES)])
+    shown = [tables.run(RUN, found, DEVICE, Usage(1, 2, None)), tables.trajectory(reviewed)]
+    written = printed(*shown) + markdown.trajectory(RUN, DEVICE, reviewed)
+    assert harmless(written)
+    assert written.count("suspect: ") == written.count("re-opened: ") == 3
+    out = io.StringIO()
+    Console(file=out, width=200, force_terminal=True, color_system="standard").print(tables.trajectory(reviewed))
+    assert all(line.startswith("\x1b[2m") for line in out.getvalue().splitlines()[1:])
 
 
 def test_a_trajectory_of_80_columns_has_a_line_a_step() -> None:

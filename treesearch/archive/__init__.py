@@ -1,6 +1,6 @@
 """The store: every problem, answer, kernel and evaluation, in SQLite or PostgreSQL.
 
-`Archive` and `FailedAsk` load on first use, so that importing this package does not import sqlalchemy.
+They load on first use, so that importing this package does not import sqlalchemy.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treesearch.archive.findings import Finding, Kind
     from treesearch.archive.mapping import FailedAsk
     from treesearch.archive.store import Archive
 
-__all__ = ["Archive", "FailedAsk"]
+__all__ = ["Archive", "FailedAsk", "Finding", "Kind"]
 
 
 def __getattr__(name: str) -> object:

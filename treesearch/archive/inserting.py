@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import Table, func
+from sqlalchemy import CursorResult, Table, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
 
 
-def insert_new(session: Session, rows: Sequence[s.Base]) -> None:
-    """Insert those rows whose keys are not there yet."""
-    for row in rows:
-        session.execute(_insert_into(session, row).on_conflict_do_nothing())
+def insert_new(session: Session, rows: Sequence[s.Base]) -> int:
+    """Insert those rows whose keys are not there yet; returns how many."""
+    statements = [_insert_into(session, row).on_conflict_do_nothing() for row in rows]
+    return sum(cast("CursorResult[Any]", session.execute(statement)).rowcount for statement in statements)
 
 
 def replace(session: Session, row: s.Base) -> None:

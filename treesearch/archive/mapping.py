@@ -274,12 +274,14 @@ def edge_of(row: s.EdgeRow) -> r.Edge:
 # ── evaluations ─────────────────────────────────────────────────────────────────────────────────
 
 
-def evaluation_row(kernel: str, evaluation: r.Evaluation) -> s.EvaluationRow:
+def evaluation_row(kernel: str, evaluation: r.Evaluation, ordinal: int) -> s.EvaluationRow:
+    """`ordinal` counts the kernel's verdicts on that device, from 1."""
     protocol, accuracy, build = evaluation.protocol, evaluation.accuracy, evaluation.build
     measured = evaluation.measurement
     eager = measured.eager_speedup if measured else None
     compiled = measured.compile_speedup if measured else None
     compile_timing = measured.compile if measured else None
+    stored = now()
     return s.EvaluationRow(
         kernel=kernel,
         device=evaluation.device,
@@ -317,7 +319,11 @@ def evaluation_row(kernel: str, evaluation: r.Evaluation) -> s.EvaluationRow:
         software=list(evaluation.software),
         seed=evaluation.seed,
         seconds=evaluation.seconds,
-        created=evaluation.created or now(),
+        created=evaluation.created or stored,
+        labels=list(evaluation.labels),
+        sandbox=evaluation.sandbox,
+        ordinal=ordinal,
+        stored=stored,
     )
 
 
@@ -334,6 +340,8 @@ def evaluation_of(row: s.EvaluationRow) -> r.Evaluation:
         seed=row.seed,
         seconds=row.seconds,
         created=row.created,
+        labels=tuple(map(r.Label, row.labels)),
+        sandbox=row.sandbox,
     )
 
 

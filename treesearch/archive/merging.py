@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
 from treesearch.archive.inserting import complete, insert_new
+from treesearch.archive.renewing import copy_evaluation
 from treesearch.errors import UsageError
 
 
@@ -24,6 +25,9 @@ def copy_run(source: Session, target: Session, run_id: str) -> None:
         if table in (s.ProblemRow, s.DeviceRow):
             for row in rows:
                 complete(target, row)
+        elif table is s.EvaluationRow:
+            for verdict in source.scalars(select(s.EvaluationRow).where(condition).order_by(s.EvaluationRow.ordinal)):
+                copy_evaluation(target, verdict)
         else:
             insert_new(target, rows)
     copy = target.get_one(s.RunRow, run_id)
@@ -53,5 +57,6 @@ def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...
         (s.IdeaRow, s.IdeaRow.run == run.id),
         (s.KernelRow, s.KernelRow.run == run.id),
         (s.EdgeRow, s.EdgeRow.child.in_(kernels)),
+        (s.FindingRow, s.FindingRow.kernel.in_(kernels)),
         (s.EvaluationRow, s.EvaluationRow.kernel.in_(kernels)),
     )

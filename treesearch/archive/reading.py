@@ -11,9 +11,10 @@ from typing import Self
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import mapping
+from treesearch.archive import findings, mapping
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine
+from treesearch.archive.findings import Finding, Verdict
 from treesearch.archive.mapping import FailedAsk
 from treesearch.archive.migrate import ensure_schema
 from treesearch.archive.trouble import translated
@@ -208,19 +209,37 @@ class Reader:
             return run_record(session, session.get_one(s.RunRow, row.run)), mapping.kernel_of(row, idea)
 
     def evaluations(self, kernel_id: str) -> tuple[Evaluation, ...]:
-        """A kernel's evaluations on every device, oldest first."""
+        """All verdicts on a kernel, on every device, as they were given, oldest first."""
         query = select(s.EvaluationRow).where(s.EvaluationRow.kernel == kernel_id)
         with self._reading() as session:
-            rows = session.scalars(query.order_by(s.EvaluationRow.created, s.EvaluationRow.id))
-            return tuple(map(mapping.evaluation_of, rows))
+            return tuple(map(mapping.evaluation_of, session.scalars(query.order_by(*_BY_AGE))))
+
+    def findings(self, kernel_id: str) -> tuple[Finding, ...]:
+        """What was found out about a kernel after its first verdict, oldest first."""
+        query = select(s.FindingRow).where(s.FindingRow.kernel == kernel_id)
+        with self._reading() as session:
+            return tuple(map(findings.finding_of, session.scalars(query.order_by(*_AS_FOUND))))
 
     def entries(self, run_id: str) -> tuple[Entry, ...]:
-        """A run's kernels by round and ordinal, each with its latest evaluation on the run's device."""
+        """A run's kernels by round and ordinal, each with the verdict that counts on the run's device.
+
+        That is the newest one, unless something was found out since: such a kernel comes as a `Reviewed`, with a
+        verdict of `suspect` or, while it is re-opened, without any.
+        """
         kernels = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
         with self._reading() as session:
-            latest = _latest_evaluations(session, run_id)
+            latest, found = _latest_verdicts(session, run_id), _newest_findings(session)
+            above = findings.causes(found, _edges(session))
             rows = session.execute(kernels.where(s.KernelRow.run == run_id)).all()
-            entries = [Entry(mapping.kernel_of(kernel, idea), latest.get(kernel.id)) for kernel, idea in rows]
+            entries = [
+                findings.weigh(
+                    mapping.kernel_of(kernel, idea),
+                    latest.get(kernel.id),
+                    found.get(kernel.id),
+                    above.get(kernel.id, ()),
+                )
+                for kernel, idea in rows
+            ]
         return tuple(sorted(entries, key=lambda entry: (entry.kernel.round, natural(entry.kernel.ordinal))))
 
     def edges(self, run_id: str) -> tuple[Edge, ...]:
@@ -261,12 +280,25 @@ def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
     return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in sorted(rows, key=_within_run))
 
 
-def _latest_evaluations(session: Session, run_id: str) -> dict[str, Evaluation]:
+_BY_AGE = (s.EvaluationRow.ordinal, s.EvaluationRow.created, s.EvaluationRow.id)
+"""The clocks of other machines may be wrong; the count of verdicts is not."""
+_AS_FOUND = (s.FindingRow.created, s.FindingRow.id)
+
+
+def _latest_verdicts(session: Session, run_id: str) -> dict[str, Verdict]:
     query = (
         select(s.EvaluationRow)
         .join(s.KernelRow, s.EvaluationRow.kernel == s.KernelRow.id)
         .join(s.RunRow, s.KernelRow.run == s.RunRow.id)
         .where(s.RunRow.id == run_id, s.EvaluationRow.device == s.RunRow.device)
-        .order_by(s.EvaluationRow.created, s.EvaluationRow.id)
     )
-    return {row.kernel: mapping.evaluation_of(row) for row in session.scalars(query)}
+    return {row.kernel: findings.verdict_of(row) for row in session.scalars(query.order_by(*_BY_AGE))}
+
+
+def _newest_findings(session: Session) -> dict[str, Finding]:
+    rows = session.scalars(select(s.FindingRow).order_by(*_AS_FOUND))
+    return findings.newest(map(findings.finding_of, rows))
+
+
+def _edges(session: Session) -> list[tuple[str, str]]:
+    return [(parent, child) for parent, child in session.execute(select(s.EdgeRow.parent, s.EdgeRow.child))]

@@ -217,10 +217,13 @@ class EdgeRow(Base):
 
 
 class EvaluationRow(Base):
-    """`protocol` is the id of the protocol whose fields follow it. Times are medians; samples are in milliseconds."""
+    """`protocol` is the id of the protocol whose fields follow it. Times are medians; samples are in milliseconds.
+
+    `ordinal` counts verdicts on a kernel on a device, from 1; `stored` is when an archive first took one in.
+    """
 
     __tablename__ = "evaluations"
-    __table_args__ = (UniqueConstraint("kernel", "device", "protocol"),)
+    __table_args__ = (UniqueConstraint("kernel", "device", "protocol", "ordinal"),)
 
     id: Mapped[int] = mapped_column(primary_key=True, init=False)
     kernel: Mapped[str] = mapped_column(ForeignKey("kernels.id"))
@@ -259,4 +262,22 @@ class EvaluationRow(Base):
     software: Mapped[Json]
     seed: Mapped[Long]
     seconds: Mapped[float]
+    created: Mapped[str]
+    labels: Mapped[Json]
+    sandbox: Mapped[str]
+    ordinal: Mapped[int]
+    stored: Mapped[str]
+
+
+class FindingRow(Base):
+    """What was found out about a kernel after its first verdict: `suspect` or `cleared`, why, and by whom."""
+
+    __tablename__ = "findings"
+    __table_args__ = (UniqueConstraint("kernel", "created"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    kernel: Mapped[str] = mapped_column(ForeignKey("kernels.id"))
+    kind: Mapped[str]
+    reason: Mapped[str]
+    by: Mapped[str]
     created: Mapped[str]

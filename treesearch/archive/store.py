@@ -16,10 +16,12 @@ from sqlalchemy.orm import Session
 from treesearch.archive import mapping
 from treesearch.archive import schema as s
 from treesearch.archive.connect import seal_file, writing
+from treesearch.archive.findings import Finding, Kind
 from treesearch.archive.inserting import complete, insert_new, replace
 from treesearch.archive.mapping import FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
+from treesearch.archive.renewing import add_evaluation, add_finding
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.records import (
@@ -37,7 +39,7 @@ from treesearch.records import (
     RunState,
 )
 
-__all__ = ["Archive", "FailedAsk"]
+__all__ = ["Archive", "FailedAsk", "Finding", "Kind"]
 
 
 class Archive(Reader):
@@ -119,9 +121,20 @@ class Archive(Reader):
         """Store a kernel and where it came from, all or nothing. Its answer and proposal must be stored."""
         self._insert(mapping.kernel_row(kernel), *map(mapping.edge_row, edges))
 
-    def save_evaluation(self, kernel_id: str, evaluation: Evaluation) -> None:
-        """Store one evaluation per kernel, device and protocol. Kernel and device must be stored."""
-        self._insert(mapping.evaluation_row(kernel_id, evaluation))
+    def save_evaluation(self, kernel_id: str, evaluation: Evaluation, ordinal: int = 1) -> bool:
+        """Store a verdict, the kernel's `ordinal`-th on that device; returns whether it is new.
+
+        Kernel and device must be stored. There is one per device, protocol and ordinal, and the first stays; only a
+        verdict of `suspect` that differs from those held is kept beside them. Any such verdict after the first
+        is a finding as well, which re-opens what came from the kernel.
+        """
+        with self._writing() as session:
+            return add_evaluation(session, mapping.evaluation_row(kernel_id, evaluation, ordinal))
+
+    def save_finding(self, finding: Finding) -> None:
+        """Store what was found out about a kernel, which must be stored."""
+        with self._writing() as session:
+            add_finding(session, finding)
 
     # ── publishing ──────────────────────────────────────────────────────────────────────────────
 

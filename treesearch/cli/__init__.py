@@ -24,8 +24,11 @@ COMMANDS = {
     "work": "Judge a bundle of kernels on this machine.",
     "absorb": "Take in the verdicts that `treesearch work` wrote.",
     "device": "Describe this machine, for searches that run elsewhere.",
+    "audit": "Judge kernels that cheat, and honest ones that look like them.",
     "show": "Show a run or a kernel (by default the latest run).",
     "trajectory": "Show how a winner came about, step by step.",
+    "suspect": "Mark a verified kernel as suspect.",
+    "clear": "Lift the suspicion from a kernel.",
     "publish": "Copy a run into the shipped record.",
     "doctor": "Look at what this machine offers and what is missing.",
 }

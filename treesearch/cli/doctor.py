@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +27,7 @@ def doctor(archive: str | None, as_json: bool) -> None:
     from treesearch.view import tables
 
     gpu = _has_gpu()
-    findings = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(), *_keys(), *_archives(archive)]
+    findings = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(gpu), *_keys(), *_archives(archive)]
     if as_json:
         common.print_json([{"what": what, "ok": state, "found": detail} for what, state, detail in findings])
     else:
@@ -49,7 +48,7 @@ def _compilers(gpu: bool) -> Iterator[Finding]:
 
     for language in languages.LANGUAGES.values():
         path = language.compiler()
-        absent = False if gpu or language.device_kind == "cpu" else None
+        absent = False if gpu or "cpu" in language.device_kinds else None
         detail = _version(path) if path else f"absent; {language.compiler_hint}"
         yield f"compiler for {language.title}", True if path else absent, detail
 
@@ -89,17 +88,22 @@ def _torch_sees_gpu() -> bool:
     return _output([sys.executable, "-c", "import torch; print(torch.cuda.is_available())"]) == "True"
 
 
-def _sandbox() -> Iterator[Finding]:
+def _sandbox(gpu: bool) -> Iterator[Finding]:
     """Tries it: a child must see no key, and end at its deadline with all that it started."""
-    from treesearch.evaluation import sandbox
+    from treesearch.evaluation import sandbox, walls
 
-    here = Path(tempfile.gettempdir())
-    variables = sandbox.run(["env"], seconds=10, limits=sandbox.Limits(), cwd=here).output
+    around = walls.Walls(walls.readable(), processes=True)
+    variables = sandbox.run(["env"], seconds=10, limits=sandbox.Limits(), cwd=Path("/"), walls=around).output
     leaked = [key for provider in PROVIDERS for key in provider.keys if f"{key}=" in variables]
-    hung = sandbox.run(["sh", "-c", "sleep 60 & wait"], seconds=0.2, limits=sandbox.Limits(), cwd=here)
-    held = not leaked and hung.timed_out
-    works = "basic: deadline for the process group, no keys in the environment, limits on memory, files and privileges"
-    yield "sandbox", held, f"{works}; files, network and other processes stay reachable" if held else "does not hold"
+    hung = ["sh", "-c", "sleep 60 & wait"]
+    held = not leaked and sandbox.run(hung, seconds=0.2, limits=sandbox.Limits(), cwd=Path("/"), walls=around).timed_out
+    offered = walls.available(gpu)
+    if not held:
+        yield "sandbox", False, "does not hold"
+    elif offered.warning:
+        yield "sandbox", None, f"{offered.description}: {offered.warning}"
+    else:
+        yield "sandbox", True, offered.description
 
 
 def _keys() -> Iterator[Finding]:

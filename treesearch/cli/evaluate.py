@@ -32,6 +32,8 @@ def evaluate(
 ) -> None:
     """Build, verify and time each FILE as a kernel of PROBLEM. Exits with 1 unless all are verified.
 
+    A FILE's suffix says its language: .cpp, .cu, or .py for a PyTorch module with a class ModelNew, KernelBench's form.
+
     Where DEVICE is another machine's, the files are packed into a bundle for `treesearch work` there, and
     `treesearch absorb` prints its verdicts. The archive is only where DEVICE is looked up.
     """

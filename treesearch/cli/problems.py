@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from treesearch.cli import common
+from treesearch.errors import MachineError, ProblemError
+
+if TYPE_CHECKING:
+    from treesearch.evaluation.mutants import Report
+    from treesearch.languages import Language
+    from treesearch.records import Problem
 
 
 @click.group(invoke_without_command=True)
 @common.json_option
 @click.pass_context
 def problems(ctx: click.Context, as_json: bool) -> None:
-    """List the problems that ship with treesearch, or check one."""
+    """List the problems that ship with treesearch, or check some."""
     if ctx.invoked_subcommand is not None:
         return
     from treesearch import problem
@@ -26,40 +34,91 @@ def problems(ctx: click.Context, as_json: bool) -> None:
 
 
 @problems.command()
-@click.argument("problem")
+@click.argument("problem", nargs=-1)
 @common.json_option
-def check(problem: str, as_json: bool) -> None:
-    """Load PROBLEM, show its C signature, and try wrong kernels on it that must be rejected."""
-    from treesearch import languages
+def check(problem: tuple[str, ...], as_json: bool) -> None:
+    """Load each PROBLEM, show its C signature, and try wrong kernels on it that must be rejected.
+
+    Without a PROBLEM, all that ship. With --json, one PROBLEM gives an object, any other number a list.
+    """
     from treesearch import problem as rooms
-    from treesearch.errors import ProblemError
     from treesearch.evaluation import mutants
 
-    found = rooms.load(problem)
-    language = languages.named("auto")
-    report = mutants.check(found)
-    passed = [verdict.mutant for verdict in report.verdicts if not verdict.rejected]
+    checked: list[tuple[Problem, Report]] = []
+    failures: list[str] = []
+    for name in problem or [one.name for one in rooms.shipped()]:
+        try:
+            found = rooms.load(name)
+            report = mutants.check(found)
+        except MachineError as reason:  # a smaller one may fit all the same
+            if len(problem) == 1:
+                raise
+            failures.append(f"{name} was not checked. {reason}")
+            continue
+        checked.append((found, report))
+        if not as_json:
+            _print(found, report)
     if as_json:
-        common.print_json(
+        described = [_described(found, report) for found, report in checked]
+        common.print_json(described[0] if len(problem) == 1 else described)
+    _raise(checked, failures)
+
+
+def _raise(checked: list[tuple[Problem, Report]], failures: list[str]) -> None:
+    undiscriminating = [
+        f"{found.name} does not discriminate: {', '.join(report.passed)} would pass as right."
+        for found, report in checked
+        if report.passed
+    ]
+    if undiscriminating:
+        raise ProblemError("\n".join([*undiscriminating, *failures]))
+    if failures:
+        raise MachineError("\n".join(failures))
+
+
+def _language() -> Language:
+    from treesearch import languages
+
+    return languages.named("auto")
+
+
+def _print(problem: Problem, report: Report) -> None:
+    from treesearch.view import mutants
+
+    click.echo(_language().header(problem))
+    click.echo(
+        f"{problem.name}: tolerance {problem.tolerance:g}, precision {problem.precision}, oracle {report.oracle}"
+    )
+    if report.skipped:
+        click.echo(f"kinds of stress that the reference does not survive: {', '.join(report.skipped)}")
+    if report.right:
+        click.echo(f"no mutants, for they do exactly what the reference does: {', '.join(report.right)}")
+    common.out().print(mutants.table(report))
+    click.echo(f"{problem.name}: {mutants.summary(report)}\n")
+
+
+def _described(problem: Problem, report: Report) -> dict[str, Any]:
+    from treesearch.view import mutants
+
+    return {
+        "problem": problem.name,
+        "digest": problem.digest,
+        "tolerance": problem.tolerance,
+        "precision": problem.precision,
+        "oracle": report.oracle,
+        "prototype": _language().prototype(problem),
+        "stress_skipped": list(report.skipped),
+        "mutants": {one.mutant: "rejected" if one.rejected else "passed" for one in report.verdicts},
+        "verdicts": [
             {
-                "problem": found.name,
-                "digest": found.digest,
-                "tolerance": found.tolerance,
-                "precision": found.precision,
-                "oracle": report.oracle,
-                "prototype": language.prototype(found),
-                "stress_skipped": list(report.skipped),
-                "mutants": {
-                    verdict.mutant: "rejected" if verdict.rejected else "passed" for verdict in report.verdicts
-                },
+                "mutant": one.mutant,
+                "rejected": one.rejected,
+                "by": one.by or None,
+                "stratum": one.stratum or None,
+                "allclose_passes": one.plain,
             }
-        )
-    else:
-        click.echo(language.header(found))
-        click.echo(f"tolerance {found.tolerance:g}, precision {found.precision}, oracle {report.oracle}")
-        if report.skipped:
-            click.echo(f"kinds of stress that the reference does not survive: {', '.join(report.skipped)}")
-        for verdict in report.verdicts:
-            click.echo(f"{'rejected' if verdict.rejected else 'PASSED  '}  {verdict.mutant}")
-    if passed:
-        raise ProblemError(f"{found.name} does not discriminate: {', '.join(passed)} would pass as right.")
+            for one in report.verdicts
+        ],
+        "right_by_nature": list(report.right),
+        "summary": mutants.summary(report),
+    }

@@ -35,7 +35,7 @@ EFFORTS = ("minimal", "low", "medium", "high")
 @click.option("--beam", type=click.IntRange(min=1), help="Parents of a round, and first kernels [default: 4].")
 @click.option("--repairs", type=click.IntRange(min=0), help="Repairs of a kernel that fails [default: 1].")
 @click.option("--policy", default="diverse", show_default=True, help="How parents are picked: diverse or fastest.")
-@click.option("--language", default="auto", show_default=True, help="Kernel language: auto, cpp or cuda.")
+@click.option("--language", default="auto", show_default=True, help="Kernel language: auto, cpp, cuda or module.")
 @common.device_option
 @click.option(
     "--deadline",
@@ -160,7 +160,7 @@ def _report(result: Result, store: Archive, archive: str | None, as_json: bool) 
 
 
 def _save(result: Result, store: Archive) -> Path:
-    """Write the winner and its header below the current folder, ready to be compiled."""
+    """Write the winner, and its header if it has one, below the current folder, ready to be compiled."""
     from treesearch import languages
     from treesearch.errors import MachineError
 
@@ -170,7 +170,8 @@ def _save(result: Result, store: Archive) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(result.winner.kernel.source or "")
-        (folder / "problem.h").write_text(language.header(store.problem(result.run.problem)))
+        if language.sealed:
+            (folder / "problem.h").write_text(language.header(store.problem(result.run.problem)))
     except OSError as error:
         raise MachineError(
             f"The search is done, but {path} cannot be written: {error.strerror}; "

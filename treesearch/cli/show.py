@@ -46,12 +46,13 @@ def show(name: str | None, prompt: bool, answer: bool, archive: str | None, as_j
             return
         entry = lineage.entry(kernel)
         taken = _taken(entry)
+        past = store.evaluations(kernel), store.findings(kernel)
         if as_json:
             texts = {"source": entry.kernel.source, "answer": entry.kernel.answer}
             about = {**data.floor(bound), "resources": data.resources(taken)}
-            common.print_json({**data.entry(entry, lineage), **about, **texts})
+            common.print_json({**data.entry(entry, lineage), **about, **data.history(*past), **texts})
         else:
-            common.out().print(tables.kernel(entry, lineage, taken, bound))
+            common.out().print(tables.kernel(entry, lineage, taken, bound), tables.history(*past))
 
 
 def _taken(entry: Entry) -> tuple[Resources, ...]:

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 
 from treesearch.evaluation.buffers import map_tensor
 from treesearch.problem.reference import Reference, Value, assign, buffers
@@ -29,15 +30,20 @@ FEW_FAULTS = 16
 
 
 class Subject:
-    """The reference over one set of buffers, eager and compiled."""
+    """One set of buffers as tensors, and what is called on them by name."""
 
     map = staticmethod(map_tensor)
 
-    def __init__(self, reference: Reference, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
+    def __init__(self, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
         self.scalars: list[bool | int | float] = call["scalars"]
         self.inputs: list[Value | None] = []
+        self.state: dict[str, torch.Tensor] = {}
+        """Parameters and buffers by the reference's dotted names."""
+        self.parameters: set[str] = set()
+        """Names of the former."""
+        self.outputs: list[torch.Tensor] = []
+        self.calls: dict[str, Callable[..., object]] = {}
         mapped = iter(described)
-        state: dict[str, torch.Tensor] = {}
         for argument in call["arguments"]:
             if argument["role"] == "scalar":
                 self.inputs.append(None)
@@ -45,21 +51,30 @@ class Subject:
             tensor = self.map(next(mapped), tuple(argument["shape"]), getattr(torch, argument["dtype"]))
             if argument["role"] == "input":
                 self.inputs.append(tensor)
-            elif argument["role"] in ("parameter", "buffer"):
-                state[argument["origin"]] = tensor
-        self.model = reference.model(0)
+            elif argument["role"] == "output":
+                self.outputs.append(tensor)
+            else:
+                self.state[argument["origin"]] = tensor
+                self.parameters |= {argument["origin"]} if argument["role"] == "parameter" else set()
+
+    def adopt(self, model: nn.Module) -> None:
+        """Time the reference: its model, with its weights behind the shared pointers."""
         # A forward may change buffers, which are read-only here: it gets its own.
-        own = {name: state[name].clone() for name in buffers(self.model)}
-        assign(self.model, {**state, **own})
-        self.calls: dict[str, Callable[..., object]] = {"eager": self.model}
+        own = {name: self.state[name].clone() for name in buffers(model)}
+        assign(model, {**self.state, **own})
+        self.calls["eager"] = model
 
     def time(self, which: str, scalars: list[bool | int | float]) -> int:
         """Nanoseconds of one call."""
+        return self.call(which, scalars)[0]
+
+    def call(self, which: str, scalars: list[bool | int | float]) -> tuple[int, object]:
+        """Nanoseconds of one call, and what it returned."""
         inputs = self.arguments(scalars)
         call = self.calls[which]
         started = time.perf_counter_ns()
-        call(*inputs)
-        return time.perf_counter_ns() - started
+        returned = call(*inputs)
+        return time.perf_counter_ns() - started, returned
 
     def arguments(self, scalars: list[bool | int | float]) -> list[Value]:
         drawn = iter(scalars)
@@ -74,7 +89,7 @@ def compile_all(subjects: list[Subject]) -> str:
     """Compile every subject's model; the error's text where torch cannot."""
     try:
         for subject in subjects:
-            subject.calls["compile"] = torch.compile(subject.model)
+            subject.calls["compile"] = torch.compile(subject.calls["eager"])
             subject.warm_up("compile")
     except Exception as error:  # whatever the compiler stack raises, the eager baseline stands
         for subject in subjects:
@@ -105,7 +120,8 @@ def timed(subject: Subject, command: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
 
 
-def _kind(device: str) -> type[Subject]:
+def kind(device: str) -> type[Subject]:
+    """What times calls on a device, `cpu` or `cuda`."""
     if device == "cpu":
         return Subject
     from treesearch.evaluation.cuda.baseline import DeviceSubject
@@ -120,8 +136,9 @@ def main() -> None:
     torch.set_num_threads(call["threads"])
     reference = Reference(call["name"], call["source"], call["device"])
     with torch.no_grad():
-        subjects = [_kind(call["device"])(reference, call, described) for described in call["sets"]]
+        subjects = [kind(call["device"])(call, described) for described in call["sets"]]
         for subject in subjects:
+            subject.adopt(reference.model(0))
             subject.warm_up("eager")
         replies.write("{}\n")
         for line in sys.stdin:

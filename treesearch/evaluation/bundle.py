@@ -128,7 +128,7 @@ def _check(bundle: Bundle) -> None:
     language = LANGUAGES.get(bundle.language)
     if language is None:
         raise ValueError(f"its kernels are in {bundle.language!r}, which this treesearch does not know")
-    if language.device_kind != bundle.device.kind:
+    if not language.runs_on(bundle.device.kind):
         raise ValueError(f"kernels in {language.name} do not run on a device of kind {bundle.device.kind!r}")
 
 

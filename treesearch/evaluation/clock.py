@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import torch
 
 from treesearch.records import Ratio, Timing
@@ -9,6 +14,21 @@ from treesearch.records import Ratio, Timing
 RESAMPLES = 2000
 MARGIN_MS = 0.3
 MARGIN_SHARE = 0.25
+BURST_MS = 5.0
+"""What a burst should take at least, so that what a kernel hides in each launch adds up."""
+MOST_LAUNCHES = 64
+STRATA_FACTOR = 1.5
+STRATA_MS = 0.05
+FEWEST_STRATA = 3
+"""Fewer kinds of stressed calls say nothing: one of them may be slow for a reason, such as subnormal numbers."""
+
+
+@dataclass(frozen=True)
+class Burst:
+    """So many equal launches in a row, seen from outside. `milliseconds` is without what surrounds the launches."""
+
+    times: int
+    milliseconds: float
 
 
 def speedup(baseline: Timing, kernel: Timing) -> Ratio:
@@ -40,13 +60,50 @@ def disagreement(inside: Timing, outside: Timing, crossing: Timing) -> str:
     )
 
 
-def too_fast(kernel: Timing, floor_milliseconds: float) -> str:
-    """Why the time is shorter than writing the outputs alone takes, wherever they stay, or nothing.
+def burst_times(inside_milliseconds: float) -> int:
+    """How many launches of such a length make a burst."""
+    return min(max(1, math.ceil(BURST_MS / inside_milliseconds)), MOST_LAUNCHES)
 
-    Inputs do not count: a kernel may rightly read only some of them.
+
+def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
+    """Why the worker's readings of single launches cannot be believed beside bursts of launches, or nothing.
+
+    What asking leaves uncertain is shared by the launches of a burst, so the margin for each is a few microseconds.
+    The quickest burst is what counts: an interruption lengthens one, and nothing shortens work that has to be done.
     """
+    if not bursts:
+        return ""
+    quickest = min(bursts, key=lambda burst: burst.milliseconds / burst.times)
+    each = quickest.milliseconds / quickest.times
+    if each <= (1 + MARGIN_SHARE) * inside.median + MARGIN_MS / quickest.times:
+        return ""
+    return (
+        f"the clocks disagree: {inside.median:.3g} ms for a single launch in the worker, {each:.3g} ms for each of "
+        f"{quickest.times} in a row seen from outside"
+    )
+
+
+def slower_on_stress(nominal: Timing, stressed: Sequence[float]) -> str:
+    """Why nominal calls cannot be believed to be ordinary work beside stressed ones (ms, one each), or nothing.
+
+    Every kind of stress weighs the same. The comparison is one-sided: being faster on ties or constants is no shame.
+    """
+    if len(stressed) < FEWEST_STRATA:
+        return ""
+    median = statistics.median(stressed)
+    if median <= STRATA_FACTOR * nominal.median + STRATA_MS:
+        return ""
+    return (
+        f"slower on stressed inputs: {median:.3g} ms, and {nominal.median:.3g} ms on those that its time is taken on; "
+        "a kernel may not tell them apart"
+    )
+
+
+def too_fast(kernel: Timing, floor_milliseconds: float) -> str:
+    """Why the time is shorter than moving the bytes that provably matter takes, wherever they stay, or nothing."""
     if kernel.median >= floor_milliseconds:
         return ""
     return (
-        f"{kernel.median:.3g} ms is less than writing the outputs takes at the very best ({floor_milliseconds:.3g} ms)"
+        f"{kernel.median:.3g} ms is less than moving the bytes that matter takes at the very best "
+        f"({floor_milliseconds:.3g} ms)"
     )

@@ -69,7 +69,7 @@ def software(language: Language, compiler: str, hardware: Device) -> tuple[str, 
     first = named[0] if named else f"{language.name} compiler of unknown version"
     system = (f"torch {torch.__version__}", f"Python {platform.python_version()}", f"Linux {platform.release()}")
     if hardware.kind != "cuda":
-        return (first, *system)
+        return tuple(dict.fromkeys((first, *system)))  # the compiler of modules is Python
     tf32 = f"TF32: matmul {_on(torch.backends.cuda.matmul.allow_tf32)}, cuDNN {_on(torch.backends.cudnn.allow_tf32)}"
     return (first, *system, *(name for name in hardware.software if not name.startswith("torch")), tf32)
 

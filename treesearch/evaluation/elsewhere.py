@@ -58,8 +58,11 @@ class Elsewhere:
         )
 
     def no_code(self) -> Evaluation:
-        error = "the answer holds no code block with a launch function"
+        error = f"the answer holds no code block with {self.language.entry.name}"
         return Evaluation(Status.NO_CODE, self.device.id, self.protocol, error)
+
+    def redraw(self) -> None:
+        """There is no deck to draw anew; whoever judges draws one for each bundle."""
 
     def close(self) -> None:
         """Nothing to close; an evaluator has."""
@@ -74,7 +77,7 @@ class Elsewhere:
 
     def _tried(self) -> bool:
         """Whether an empty kernel builds: a compiler may be absent, or older than the target."""
-        if not self.device.architecture or self.language.compiler() is None:
+        if not (self.language.sealed and self.device.architecture) or self.language.compiler() is None:
             return False
         prototype = self.language.prototype(self.problem).removesuffix(";")
         empty = f'#include "problem.h"\n{prototype} {{ return 0; }}\n'

@@ -6,36 +6,40 @@ import secrets
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from treesearch.evaluation import build, cache, checks, device, inputs, lanes
+from treesearch.evaluation import build, cache, checks, device, floor, inputs, lanes, target, walls
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
-from treesearch.evaluation.checks import Checks
+from treesearch.evaluation.candidate import Failed
+from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
-from treesearch.evaluation.trial import Failed, Outcome, Trial
+from treesearch.evaluation.open import build as modules
+from treesearch.evaluation.trial import Outcome, Trial
 from treesearch.languages import Language
 from treesearch.problem.reference import Reference
-from treesearch.records import Build, Device, Evaluation, Problem, Protocol, Status
+from treesearch.records import Build, Device, Evaluation, Label, Problem, Protocol, Status
 
 BUFFER_SETS = 2
 """Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
+EXTENDED = 3
+"""Deadlines that a kernel is given where the audit does without one."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Bench:
-    """What all candidates of an evaluator share: the deck, the buffers, the baselines."""
+    """What the candidates of an evaluator share: the buffers, the baselines, and for a while the deck."""
 
     deck: Deck
     sets: list[BufferSet]
     baselines: Baselines
 
     @classmethod
-    def set_up(cls, problem: Problem, protocol: Protocol, lane: Lane, seed: int) -> Self:
+    def set_up(cls, problem: Problem, protocol: Protocol, lane: Lane, seed: int, without: Checks = checks.NONE) -> Self:
         """Draws the deck while the baselines' process starts and compiles."""
         reference = Reference(problem.name, problem.source, lane.device)
         with ExitStack() as made, cache.building(), cache.building(lane.lock):
@@ -51,11 +55,17 @@ class Bench:
             baselines = Baselines(problem, protocol, lane, sets, sample.scalars)
             made.callback(baselines.close)
             del sample
-            deck = inputs.draw(problem, reference, protocol, seed)
+            deck = inputs.draw(problem, reference, protocol, seed, without)
             baselines.wait()
             bench = cls(deck, sets, baselines)
             made.pop_all()
             return bench
+
+    def redraw(self, problem: Problem, protocol: Protocol, lane: Lane, seed: int, without: Checks) -> None:
+        del self.deck  # the new one needs its memory
+        reference = Reference(problem.name, problem.source, lane.device)
+        with cache.building(), cache.building(lane.lock):
+            self.deck = inputs.draw(problem, reference, protocol, seed, without)
 
     def close(self) -> None:
         self.baselines.close()
@@ -92,11 +102,13 @@ class Evaluator:
         self.problem = problem
         self.language = language
         self.protocol = protocol
-        self.device = hardware or device.local(language.device_kind)
+        self.device = hardware or target.at_hand(language).device
         self.software = device.software(language, build.compiler(language), self.device)
-        self._seed = secrets.randbits(62) if seed is None else seed
+        self._fixed_seed = seed
+        self._seed = _drawn() if seed is None else seed
         self._announce = announce
         self._without = without
+        self._stale = False
         self._lane: Lane | None = None
         self._bench: Bench | None = None
 
@@ -118,11 +130,16 @@ class Evaluator:
             return self.no_code()
         return self.judge(self.build(source))
 
+    def redraw(self) -> None:
+        """Judge on another deck from here on, unless the seed is fixed, so that no verdict tells of the next."""
+        self._stale = self._fixed_seed is None and self._bench is not None
+
     def no_code(self) -> Evaluation:
-        return self._evaluation(Status.NO_CODE, None, "the answer holds no code block with a launch function")
+        return self._evaluation(Status.NO_CODE, None, f"the answer holds no code block with {self.language.entry.name}")
 
     def build(self, source: str) -> Built:
-        return build.build(self.problem, self.language, source, self.device.architecture)
+        make = build.build if self.language.sealed else modules.build
+        return make(self.problem, self.language, source, self.device.architecture, self._without)
 
     def judge(self, built: Built) -> Evaluation:
         """Verify and time a build. Whatever the candidate does, the result is an evaluation.
@@ -146,14 +163,31 @@ class Evaluator:
     def _try(self, bench: Bench, library: Path) -> Outcome:
         assert self._lane is not None, "it was made with the bench"
         with cache.timing(self._lane.lock):
-            trial = Trial(self.problem, self.protocol, self._lane, bench.deck, bench.sets, bench.baselines)
-            return trial.run(library)
+            self._lane.prepare(library)
+            around = replace(self._lane.walls(library), without=self._without)
+            parts = (bench.deck, bench.sets, bench.baselines)
+            about = (self.problem, self.language, self._timed_protocol(), self._lane)
+            return Trial(*about, *parts, walls=around, without=self._without).run(library)
+
+    def _timed_protocol(self) -> Protocol:
+        longer = Check.DEADLINE in self._without
+        return (
+            replace(self.protocol, deadline_seconds=EXTENDED * self.protocol.deadline_seconds)
+            if longer
+            else self.protocol
+        )
 
     def _ready_bench(self) -> Bench:
         if self._bench is None:
             self._announce("drawing inputs and float64 answers, compiling the torch.compile baseline")
-            self._lane = lanes.of(self.device, self.software[0])
-            self._bench = Bench.set_up(self.problem, self.protocol, self._lane, self._seed)
+            if warning := walls.available(self.device.kind == "cuda").warning:
+                self._announce(f"warning: {warning}")
+            lane = lanes.of(self.device, self.software[0])
+            self._lane = lane if self.language.sealed else lanes.opened(lane, self.problem, self.device)
+            self._bench = Bench.set_up(self.problem, self.protocol, self._lane, self._seed, self._without)
+        elif self._stale and self._lane is not None:
+            self._stale, self._seed = False, _drawn()
+            self._bench.redraw(self.problem, self.protocol, self._lane, self._seed, self._without)
         return self._bench
 
     def _evaluation(
@@ -170,4 +204,19 @@ class Evaluator:
             software=self.software,
             seed=self._seed if self._bench else 0,
             seconds=seconds + (record.seconds if record else 0.0),
+            labels=self._labels(outcome) if outcome else (),
+            sandbox=walls.available(self.device.kind == "cuda").description if record else "",
         )
+
+    def _labels(self, outcome: Outcome) -> tuple[Label, ...]:
+        found = [*outcome.labels]
+        if not self.language.sealed:
+            found.append(Label.OPEN)
+        if floor.algorithmic(self.problem, outcome.measurement.kernel.median, self.device):
+            found.append(Label.ALGORITHMIC)
+        return tuple(found)
+
+
+def _drawn() -> int:
+    """A seed that nobody can know beforehand."""
+    return secrets.randbits(62)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch import nn
 
 from treesearch.errors import ProblemError
-from treesearch.evaluation import oracle
+from treesearch.evaluation import checks, floor, oracle
+from treesearch.evaluation.checks import Check, Checks
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
@@ -105,34 +107,60 @@ class Deck:
     seed: int
     skipped: tuple[str, ...]
     """Kinds of stress left out because the reference's answer was not finite or did not exist."""
+    moved_bytes: int
+    """What every correct kernel reads and writes in each nominal call, at least."""
 
 
-def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int) -> Deck:
+def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int, without: Checks = checks.NONE) -> Deck:
     """The deck of a seed, on the reference's device. Weights are redrawn in every call, and perturbed in stressed
-    ones."""
+    ones.
+
+    `without` leaves out what its name says: without FRESH_CONTENTS all nominal calls are the first over again,
+    without WEIGHTS every call has the first one's, without STRESS all calls are nominal, and without FLOOR only the
+    outputs' bytes are known to matter.
+    """
     _check_memory(problem, reference.device)
-    seeds = random.Random(seed)
-    drawer = _Drawer(problem, reference)
-    calls = [drawer.call(NOMINAL, seeds.getrandbits(48)) for _ in range(protocol.nominal_calls)]
+    seeds = _Seeds(seed, fresh=Check.FRESH_CONTENTS not in without)
+    moved = problem.bytes_written if Check.FLOOR in without else floor.moved_bytes(problem, reference, seeds.first)
+    _give_back(reference.device)
+    drawer = _Drawer(problem, reference, weights_seed=seeds.first if Check.WEIGHTS in without else None)
+    calls = [drawer.call(NOMINAL, seeds.nominal()) for _ in range(protocol.nominal_calls)]
     if any(call is None for call in calls):
         raise ProblemError(f"The reference of {problem.name} gives outputs that are not finite on its own inputs.")
     drawer.limit = max(LARGEST, 2 * drawer.largest)
-    stressed = {name: drawer.stressed(name, seeds.getrandbits(48)) for name in _kinds(problem, reference)}
+    kinds = [] if Check.STRESS in without else _kinds(problem, reference)
+    stressed = {name: drawer.stressed(name, seeds.stressed()) for name in kinds}
     survivors = [call for call in (*calls, *stressed.values()) if call]
     skipped = tuple(name for name, call in stressed.items() if call is None)
     while len(survivors) < FEWEST_CALLS:
-        survivors += [call for call in [drawer.call(NOMINAL, seeds.getrandbits(48))] if call]
+        survivors += [call for call in [drawer.call(NOMINAL, seeds.nominal())] if call]
     wanted = _spares(problem, protocol, reference.device)
-    spares = tuple(drawer.spare(seeds.getrandbits(48)) for _ in range(wanted))
-    if reference.device != "cpu":
-        torch.cuda.empty_cache()  # the baselines' process needs room as well
-    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped)
+    spares = tuple(drawer.spare(seeds.nominal()) for _ in range(wanted))
+    _give_back(reference.device)
+    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved)
 
 
 def sample(problem: Problem, reference: Reference, seed: int) -> Made:
     """Contents that belong to no deck, for what has to run before there is one."""
     drawer = _Drawer(problem, reference)
     return drawer.contents(Call(drawer, NOMINAL, seed ^ 1, 1.0, checked=False))
+
+
+class _Seeds:
+    """The calls' seeds, one after the other; nominal ones all alike unless contents are to be fresh."""
+
+    def __init__(self, seed: int, *, fresh: bool) -> None:
+        self._chance = random.Random(seed)
+        self._fresh = fresh
+        self.first = random.Random(seed).getrandbits(48)
+        """The first nominal call's."""
+
+    def nominal(self) -> int:
+        drawn = self._chance.getrandbits(48)
+        return drawn if self._fresh else self.first
+
+    def stressed(self) -> int:
+        return self._chance.getrandbits(48)
 
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -172,9 +200,11 @@ def _kinds(problem: Problem, reference: Reference) -> list[str]:
 class _Drawer:
     """Makes contents and answers from seeds, and knows how much of them may be kept."""
 
-    def __init__(self, problem: Problem, reference: Reference) -> None:
+    def __init__(self, problem: Problem, reference: Reference, weights_seed: int | None = None) -> None:
+        """With `weights_seed`, parameters and buffers of every call are those that this seed gives."""
         self.problem = problem
         self.reference = reference
+        self.weights_seed = weights_seed
         self.oracle = "float64"
         self.limit = float("inf")
         self.largest = 0.0
@@ -236,26 +266,30 @@ class _Drawer:
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
         """Inputs, and parameters and buffers by dotted name."""
-        model = self.reference.model(call.seed)
+        model = self._model(call.seed)
         inputs = self.reference.inputs(call.seed + 1)
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 2)
         state = {**weights(model), **buffers(model)}
         if call.stratum != NOMINAL:
             change = self._changes[call.stratum]
             inputs = [_stress(value, change, call.scale, generator) for value in inputs]
-            state = {name: _perturb(tensor, generator) for name, tensor in state.items()}
+            if self.weights_seed is None:
+                state = {name: _perturb(tensor, generator) for name, tensor in state.items()}
         return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
+
+    def _model(self, seed: int) -> nn.Module:
+        return self.reference.model(seed if self.weights_seed is None else self.weights_seed)
 
     def _forward(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
         # A forward may change buffers (batch norm's running statistics): it gets copies.
-        model = self.reference.model(seed)
+        model = self._model(seed)
         assign(model, {name: tensor.clone() for name, tensor in state.items()})
         return self.reference.forward(model, inputs)
 
     def _expected(
         self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value], eager: list[torch.Tensor]
     ) -> list[torch.Tensor]:
-        model = self.reference.model(seed)
+        model = self._model(seed)
         assign(model, {name: tensor.clone() for name, tensor in state.items()})
         expected, label = oracle.answer(self.reference, model, inputs)
         if label != "float64":
@@ -345,6 +379,12 @@ def rows(tensor: torch.Tensor) -> torch.Tensor:
 def _spares(problem: Problem, protocol: Protocol, device: str) -> int:
     wanted = protocol.nominal_calls * (protocol.repeats - 1)
     return wanted if device != "cpu" else min(wanted, max(2, SPARES // problem.bytes_read))
+
+
+def _give_back(device: str) -> None:
+    """The baselines' process needs room on a GPU as well."""
+    if device != "cpu":
+        torch.cuda.empty_cache()
 
 
 def _check_memory(problem: Problem, device: str) -> None:

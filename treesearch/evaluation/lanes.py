@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from treesearch.errors import MachineError
 from treesearch.evaluation import cache, device
 from treesearch.evaluation.buffers import HostTensor, SharedTensor
+from treesearch.evaluation.open import places, start
 from treesearch.evaluation.sandbox import Limits
+from treesearch.evaluation.walls import Walls, readable
 from treesearch.problem import memory
-from treesearch.records import Device, Protocol
+from treesearch.records import Device, Problem, Protocol
 
 MEMORY_SHARE = 0.75
 """Share of the machine's memory that a candidate may map."""
@@ -38,12 +41,17 @@ class Lane:
     lock: str
     """Held by one timing at a time."""
     tensors: type[SharedTensor]
-    worker: Path
+    program: tuple[str, ...]
+    """The command of a candidate's worker."""
     limits: Limits
     settle_seconds: float
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
     """Environment of workers and baselines."""
+    walls: Callable[[Path], Walls] = lambda library: Walls(readable(library))
+    """What a worker may reach, given the built candidate."""
+    prepare: Callable[[Path], None] = lambda library: None
+    """What has to be done before each judgement of a built candidate."""
     start: dict[str, Any] = field(default_factory=dict)
     """What a worker needs to know beside the call."""
     quickest: Callable[[int], float] = lambda nbytes: 0.0
@@ -84,14 +92,16 @@ def of(hardware: Device, compiler: str = "") -> Lane:
 
 
 def _cpu() -> Lane:
+    worker = Path(__file__).with_name("worker.py")
     return Lane(
         device="cpu",
         lock=cache.MACHINE,
         tensors=HostTensor,
-        worker=Path(__file__).with_name("worker.py"),
+        program=_sealed(worker),
         limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
         settle_seconds=0.003,
         variables=lambda protocol: thread_variables(protocol.threads),
+        walls=lambda library: Walls(readable(worker, library)),
         quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
     )
 
@@ -101,6 +111,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
     from treesearch.evaluation.cuda.buffers import DeviceTensor
 
     gpu.require_toolkit(compiler)
+    worker = Path(__file__).parent / "cuda" / "worker.py"
     l2 = gpu.l2_bytes()
 
     def quickest(nbytes: int) -> float:
@@ -113,10 +124,12 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         device="cuda",
         lock=gpu.lock(),
         tensors=DeviceTensor,
-        worker=Path(__file__).parent / "cuda" / "worker.py",
-        limits=Limits(file=FILE_BYTES),  # CUDA reserves more addresses than any limit on memory allows
+        program=_sealed(worker),
+        # CUDA reserves more addresses than any limit on them allows.
+        limits=Limits(data=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
+        walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
         join=gpu.join,
@@ -124,5 +137,26 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
     )
 
 
+def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
+    """The lane for candidates of the same device that are Python modules (`evaluation/open/`).
+
+    They are constructed with what the problem's `get_init_inputs()` returns, and get nothing else of it.
+    """
+    added = places.variables(hardware.architecture)
+    return replace(
+        lane,
+        program=(sys.executable, "-s", "-B", "-P", str(Path(__file__).parent / "open" / "main.py")),
+        variables=lambda protocol: {**lane.variables(protocol), **added},
+        start={**lane.start, **start.told(problem, lane.device)},
+        walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda"),
+        prepare=places.restore,
+    )
+
+
+def _sealed(program: Path) -> tuple[str, ...]:
+    """The bare interpreter, not that of an environment: a worker has no use for packages, nor has a candidate."""
+    return (os.path.realpath(sys.executable), "-I", "-S", str(program))
+
+
 def worker_command(lane: Lane) -> list[str]:
-    return [sys.executable, "-I", "-S", str(lane.worker)]
+    return list(lane.program)

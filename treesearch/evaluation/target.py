@@ -78,9 +78,13 @@ def spoken(language: str, here: Here = HERE) -> tuple[Language, ...]:
 
 
 def at_hand(language: Language, here: Here = HERE) -> Target:
-    """This machine's device for a language. Raises MachineError where there is none."""
+    """This machine's device for a language, of the kind that it prefers among those that are here.
+
+    Raises MachineError where there is none.
+    """
+    kinds = [kind for kind in language.device_kinds if kind != "cuda" or here.has_gpu()] or language.device_kinds
     try:
-        return Target(language, here.of_kind(language.device_kind), True)
+        return Target(language, here.of_kind(kinds[0]), True)
     except MachineError as error:
         raise MachineError(f"{error} {NEED_NOT_BE_HERE}") from error
 
@@ -94,7 +98,7 @@ def named(name: str, language: str, known: Iterable[Device], here: Here = HERE) 
     ours = here.all()
     found = _described(Path(name)) if name.endswith(".json") else _matching(name, [*ours, *known])
     chosen = languages.for_device(found.kind) if language == AUTO else languages.named(language)
-    if chosen.device_kind != found.kind:
+    if not chosen.runs_on(found.kind):
         raise UsageError(f"Kernels in {chosen.name} do not run on {found.name}; leave out --language, or name another.")
     mine = next((one for one in ours if one.id == found.id), None)
     return Target(chosen, mine or found, mine is not None)

@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 import random
+import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from treesearch.evaluation import clock, verify
+from treesearch.evaluation import clock, imports, verify
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.candidate import Candidate, Failed, Reading
+from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import Call, Deck
-from treesearch.evaluation.lanes import Lane, worker_command
-from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
-from treesearch.records import Accuracy, Measurement, Problem, Protocol, Ratio, Role, Status, Timing
+from treesearch.evaluation.lanes import Lane
+from treesearch.evaluation.walls import Walls
+from treesearch.languages import Language
+from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, Ratio, Status, Timing
 
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
-LONGEST_READING = 1 << 62
-"""Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
+BURSTS = 3
+WATCHED = 3
+"""Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
 KERNEL = "kernel"
-ALLOCATING = (
-    "cudaMalloc cudaMallocAsync cudaMallocManaged cudaMallocHost cudaHostAlloc cudaMallocPitch cudaMalloc3D "
-    "cudaMallocArray cudaMallocFromPoolAsync cudaHostRegister"
-).split()
-"""Refused wherever they are called: what is allocated once is no part of any captured graph."""
-FORBIDDEN = (
-    "cudaFree cudaFreeAsync cudaMemcpy cudaMemset cudaDeviceSynchronize cudaStreamSynchronize cudaEventSynchronize "
-    "cudaStreamQuery cudaEventQuery cudaLaunchHostFunc cudaStreamAddCallback cudaStreamCreate cudaStreamBeginCapture "
-    "cudaGraphLaunch"
-).split()
-"""Named where a launch cannot be captured: each waits, runs host code, or is refused during capture."""
-
-
-class Failed(Exception):
-    """The verdict is known, and it is not good."""
-
-    def __init__(self, status: Status, error: str) -> None:
-        super().__init__(error)
-        self.status = status
-        self.error = error
 
 
 @dataclass(frozen=True)
@@ -54,6 +38,17 @@ class Outcome:
     accuracy: Accuracy
     measurement: Measurement
     doubt: str
+    labels: tuple[Label, ...] = ()
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One call, and what is done on the occasion beside checking and timing it."""
+
+    call: Call
+    burst: bool
+    watched: bool
+    """Whether the candidate's CPU time is looked at while nothing is asked of it."""
 
 
 @contextmanager
@@ -73,146 +68,169 @@ class Trial:
     def __init__(
         self,
         problem: Problem,
+        language: Language,
         protocol: Protocol,
         lane: Lane,
         deck: Deck,
         sets: list[BufferSet],
         baselines: Baselines,
+        *,
+        walls: Walls | None = None,
+        without: Checks = NONE,
     ) -> None:
+        """`walls` are what the candidate is kept behind; `without` leaves checks out, for the audit alone."""
         self.lane = lane
         self.problem = problem
+        self.language = language
         self.protocol = protocol
         self.deck = deck
         self.sets = sets
         self.baselines = baselines
+        self.walls = walls
+        self.without = without
         self.chance = random.SystemRandom()
-        self.left = protocol.deadline_seconds
         self.samples: dict[str, list[float]] = {KERNEL: [], **{kind: [] for kind in baselines.kinds}}
         self.outside: list[float] = []
         """The controller's own readings (ms), one for each in samples[KERNEL]."""
         self.crossings: list[float] = []
-        """What the controller reads (ms) around a question that launches nothing, asked before each launch."""
+        """What the controller reads (ms) around a question that launches nothing, one for each as well."""
+        self.stressed: list[float] = []
+        """The worker's readings (ms) of stressed calls, one of each kind."""
+        self.bursts: list[clock.Burst] = []
+        self.busy: list[bool] = []
+        """Whether the candidate was at work while nothing was asked of it, each time that it was looked at."""
+        self.varying = False
         self.checks: list[verify.Checked] = []
 
     def run(self, library: Path) -> Outcome:
-        """Raises Failed where the candidate crashes, hangs or is wrong."""
+        """Raises Failed where the candidate crashes, hangs, breaks the contract or is wrong."""
         started = time.monotonic()
-        if allocating := [name for name in _called(library) if name in ALLOCATING]:
-            called = ", ".join(allocating)
-            raise Failed(Status.BROKE_CONTRACT, f"the library calls {called}; a launch gets its memory as scratch")
-        with _single_threaded(), self._start(library) as child:
+        if reason := imports.refused(library, self.language, self.problem, self.without):
+            raise Failed(Status.BROKE_CONTRACT, reason)
+        with _single_threaded(), self._start(library) as candidate:
             for visit in self._visits():
                 late = time.monotonic() - started > REPEAT_SHARE * self.protocol.deadline_seconds
-                if visit.checked or not late:
-                    self._visit(child, visit)
+                if visit.call.checked or not late:
+                    self._visit(candidate, visit, late)
+        if 2 * sum(self.busy) > len(self.busy):
+            raise Failed(Status.BROKE_CONTRACT, "work goes on after launch has returned")
         measurement = self._measurement()
-        return Outcome(self._accuracy(), measurement, self._doubt(measurement.kernel))
+        labels = (Label.VARYING,) if self.varying else ()
+        return Outcome(self._accuracy(), measurement, self._doubt(measurement.kernel), labels)
 
     def _doubt(self, kernel: Timing) -> str:
         """Why the kernel's time cannot be believed, or nothing."""
-        written = sum(output.nbytes for output in self.sets[0].outputs())
         outside, crossing = Timing(tuple(self.outside)), Timing(tuple(self.crossings))
-        too_fast = clock.too_fast(kernel, self.lane.quickest(written))
-        return clock.disagreement(kernel, outside, crossing) or too_fast
-
-    def _visits(self) -> list[Call]:
-        """Every call of the deck once and spares for the repeats, in an order drawn by lot."""
-        nominal = sum(call.nominal for call in self.deck.calls)
-        repeats = nominal * (self.protocol.repeats - 1)
-        visits = [*self.deck.calls, *(self.deck.spares[turn % len(self.deck.spares)] for turn in range(repeats))]
-        self.chance.shuffle(visits)
-        return visits
-
-    def _start(self, library: Path) -> Child:
-        arguments = self.problem.signature.arguments
-        first = self.deck.calls[0]
-        for buffers in self.sets:  # the CUDA worker runs a candidate once while it starts
-            buffers.fill(first.values)
-        self.lane.join()
-        child = Child(
-            worker_command(self.lane),
-            limits=self.lane.limits,
-            descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
-            variables=self.lane.variables(self.protocol),
-        )
-        call = {
-            "library": str(library),
-            "arguments": [argument.dtype if argument.role is Role.SCALAR else "pointer" for argument in arguments],
-            "sets": [buffers.description() for buffers in self.sets],
-            "scalars": first.scalars,
-            **self.lane.start,
+        doubts = {
+            Check.CLOCKS: clock.disagreement(kernel, outside, crossing),
+            Check.BURSTS: clock.hidden(kernel, self.bursts),
+            Check.FLOOR: clock.too_fast(kernel, self.lane.quickest(self.deck.moved_bytes)),
+            Check.STRATA: clock.slower_on_stress(kernel, self.stressed),
         }
-        try:
-            self._ask(child, call)
-        except BaseException as failure:  # Ctrl-C too: the child must not outlive this
-            child.close()
-            if isinstance(failure, Failed):
-                raise _explained(failure, library) from None
-            raise
-        return child
+        return next((doubt for check, doubt in doubts.items() if doubt and check not in self.without), "")
 
-    def _visit(self, child: Child, call: Call) -> None:
-        """New contents behind the same pointers, then kernel and baselines in an order drawn by lot."""
-        index = self.chance.randrange(len(self.sets))
-        buffers, values = self.sets[index], call.values
-        if call.scalars != self.deck.calls[0].scalars:  # the CUDA worker captures a graph of its own for these
-            with child.awake():
-                self._ask(child, {"prepare": index, "scalars": call.scalars})
-        buffers.fill(values)
-        self.lane.join()
+    def _visits(self) -> list[Visit]:
+        """Every call of the deck once and spares for the repeats, in an order drawn by lot; bursts come late in it,
+        when there is a time to tell how long they should be."""
+        nominal = [call for call in self.deck.calls if call.nominal]
+        repeats = len(nominal) * (self.protocol.repeats - 1)
+        spares = [self.deck.spares[turn % len(self.deck.spares)] for turn in range(repeats)]
+        calls = [*self.deck.calls, *spares]
+        burst = self._drawn(nominal, Check.BURSTS, BURSTS)
+        watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
+        if Check.SHUFFLE not in self.without:
+            self.chance.shuffle(calls)
+        early = [call for call in calls if call not in burst]
+        for call in burst:
+            early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
+        return [Visit(call, call in burst, call in watched) for call in early]
+
+    def _drawn(self, calls: Sequence[Call], check: Check, count: int) -> list[Call]:
+        """Calls drawn by lot for a check, unless it is left out."""
+        return [] if check in self.without else self.chance.sample(calls, min(count, len(calls)))
+
+    def _start(self, library: Path) -> Candidate:
+        first = self.deck.calls[0]
+        for index in range(len(self.sets)):  # the CUDA worker runs a candidate once while it starts
+            self._fill(index, first.values)
+        return Candidate(
+            self.problem, self.protocol, self.lane, self.sets, library, first.scalars, self.walls, self.without
+        )
+
+    def _visit(self, candidate: Candidate, visit: Visit, late: bool) -> None:
+        """What needs the candidate awake, then new contents, then kernel and baselines in an order drawn by lot.
+
+        From the moment that new contents come the candidate is stopped until its launch.
+        """
+        call, values, index = visit.call, visit.call.values, self.chance.randrange(len(self.sets))
+        candidate.prepare(index, call.scalars)
+        crossing = candidate.crossing()
+        self._fill(index, values)
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
         for subject in subjects:
-            if subject != KERNEL:
-                time.sleep(self.lane.settle_seconds)
+            time.sleep(self.lane.settle_seconds)
+            if subject == KERNEL:
+                self._note(call, candidate.launch(index, call.scalars), crossing)
+                snapshot = self._snapshot(index) if call.checked else []
+            else:
                 self.samples[subject].append(self.baselines.time(subject, index, call.scalars))
-                continue
-            with child.awake():
-                time.sleep(self.lane.settle_seconds)
-                self._launch(child, index, call)
-            if call.checked:  # the worker is stopped: what it has not written yet does not count
-                snapshot = [output.clone() for output in buffers.outputs()]
-                self.lane.join()
-        if damaged := buffers.damage(values):
-            raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
+        if visit.watched:
+            self.busy.append(candidate.works_unasked())
+        self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
+        if visit.burst:
+            self._burst(candidate, call, index, values, snapshot, late)
 
-    def _launch(self, child: Child, index: int, call: Call) -> None:
-        _, crossing = self._timed(child, {})
-        reply, outside = self._timed(child, {"set": index, "scalars": call.scalars})
-        code, nanoseconds = reply.get("code"), reply.get("nanoseconds")
-        if not isinstance(code, int) or not isinstance(nanoseconds, int) or not 0 < nanoseconds < LONGEST_READING:
-            raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
-        if code != 0:
-            raise Failed(Status.CRASHED, f"launch returned {code}; 0 means success")
-        if call.nominal:
-            self.samples[KERNEL].append(nanoseconds / 1e6)
-            self.outside.append(outside)
-            self.crossings.append(crossing)
+    def _note(self, call: Call, reading: Reading, crossing: float) -> None:
+        if not call.nominal:
+            self.stressed.append(reading.inside)
+            return
+        self.samples[KERNEL].append(reading.inside)
+        self.outside.append(reading.outside)
+        self.crossings.append(crossing)
 
-    def _timed(self, child: Child, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
-        """The worker's reply, and the controller's own reading around it (ms)."""
-        started = time.perf_counter()
-        reply = self._ask(child, message)
-        return reply, 1e3 * (time.perf_counter() - started)
+    def _burst(
+        self,
+        candidate: Candidate,
+        call: Call,
+        index: int,
+        values: dict[str, torch.Tensor],
+        single: list[torch.Tensor],
+        late: bool,
+    ) -> None:
+        """Many launches of a call that was just launched once: their time, and whether they answer as it did."""
+        times = clock.burst_times(statistics.median(self.samples[KERNEL]))
+        if times == 1 and late and self.bursts:
+            return
+        overhead = candidate.overhead(times)
+        self._fill(index, values)
+        time.sleep(self.lane.settle_seconds)
+        outside = candidate.burst(index, call.scalars, times)
+        self.bursts.append(clock.Burst(times, outside - overhead))
+        snapshot = self._snapshot(index)
+        self._refuse_damage(index, values)
+        self._check(call, snapshot)
+        self.varying = self.varying or not verify.same_bits(single, snapshot)
 
-    def _ask(self, child: Child, message: dict[str, Any]) -> dict[str, Any]:
-        """Ask the worker, on the candidate's own time."""
-        started = time.monotonic()
-        try:
-            return _checked(child.ask(message, self.left))
-        except DeadlinePassed:
-            seconds = self.protocol.deadline_seconds
-            raise Failed(Status.TIMED_OUT, f"the kernel used up its {seconds:g} s and was stopped") from None
-        except ChildDied as death:
-            raise Failed(Status.CRASHED, f"the worker died: {death.reason}") from None
-        finally:
-            self.left -= time.monotonic() - started
+    def _fill(self, index: int, values: dict[str, torch.Tensor]) -> None:
+        self.sets[index].fill(values, self.without)
+        self.lane.join()
+
+    def _snapshot(self, index: int) -> list[torch.Tensor]:
+        """The outputs as they are; the candidate is stopped: what it has not written yet does not count."""
+        copies = [output.clone() for output in self.sets[index].outputs()]
+        self.lane.join()
+        return copies
+
+    def _refuse_damage(self, index: int, values: dict[str, torch.Tensor]) -> None:
+        if damaged := self.sets[index].damage(values, self.without):
+            raise Failed(Status.WRONG, f"the kernel wrote to {damaged}, which is not an output")
 
     def _check(self, call: Call, outputs: list[torch.Tensor]) -> None:
-        checked = verify.check(self.problem, call.stratum, call.answers, outputs)
+        checked = verify.check(self.problem, call.stratum, call.answers, outputs, self.without)
         if checked.failure:
             raise Failed(Status.WRONG, checked.failure)
         self.checks.append(checked)
@@ -228,25 +246,3 @@ class Trial:
         ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
         error = self.baselines.compile_error
         return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error)
-
-
-def _checked(reply: dict[str, Any]) -> dict[str, Any]:
-    """A reply, unless it says how the candidate failed."""
-    if "failed" not in reply:
-        return reply
-    broken = reply["failed"] == Status.BROKE_CONTRACT
-    raise Failed(Status.BROKE_CONTRACT if broken else Status.CRASHED, str(reply.get("error", ""))[:1000])
-
-
-def _explained(failure: Failed, library: Path) -> Failed:
-    """Names what the library calls that may be why it broke the contract."""
-    called = _called(library)
-    if failure.status is not Status.BROKE_CONTRACT or not called:
-        return failure
-    return Failed(failure.status, f"{failure.error}; the library calls {', '.join(called)}")
-
-
-def _called(library: Path) -> list[str]:
-    """Functions of the CUDA runtime that a library names among its symbols, out of those it has no use for."""
-    content = library.read_bytes()
-    return [name for name in (*ALLOCATING, *FORBIDDEN) if f"\0{name}\0".encode() in content]

@@ -3,8 +3,11 @@
 Runs as a script in an interpreter without site packages, and imports nothing of treesearch: whatever the
 candidate does to this process, there is no reference, no expected output and no verdict here to reach.
 
-It reads one JSON line that describes the call, then one line per launch (`{"set": 0, "scalars": […]}`), and
-answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers.
+It reads one JSON line that describes the call, a line `{"load": true}` before which nothing of the candidate runs, then
+one line per launch (`{"set": 0, "scalars": […]}`), and
+answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"times": 64` it
+launches as often before it answers, and overwrites the outputs before each launch; a line `{"times": 64}` has it do
+all of that but the launches.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ import mmap
 import os
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 SCALARS: dict[str, Any] = {"bool": ctypes.c_bool, "int64": ctypes.c_int64, "float64": ctypes.c_double}
@@ -23,6 +28,9 @@ mappings: list[mmap.mmap] = []  # kept for the life of the process: a collected 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+LIBC.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+POISON = 0xFF
+"""In every byte of a floating-point number: NaN."""
 
 
 def pointer(buffer: dict[str, Any]) -> int:
@@ -50,28 +58,58 @@ def scratch_pointer(library: ctypes.CDLL) -> int | None:
     return ctypes.addressof(ctypes.c_char.from_buffer(area))
 
 
+def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tuple[int, int]]:
+    """Address and size of what is overwritten before each launch of a burst."""
+    areas = zip(pointers, buffers, strict=True)
+    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["writable"]]
+
+
+def timed(launch: Callable[[], int], times: int, areas: list[tuple[int, int]]) -> dict[str, int]:
+    """Code and nanoseconds of so many launches, up to the first that fails."""
+    code = nanoseconds = 0
+    for _ in range(times):
+        for address, size in areas:
+            LIBC.memset(address, POISON, size)
+        started = time.perf_counter_ns()
+        code = launch()
+        nanoseconds += time.perf_counter_ns() - started
+        if code:
+            break
+    return {"code": code, "nanoseconds": nanoseconds}
+
+
+def load(call: dict[str, Any]) -> tuple[Any, int | None]:
+    """The candidate's `launch`, and its scratch area."""
+    library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    launch = library.launch
+    launch.restype = ctypes.c_int
+    launch.argtypes = [*(SCALARS.get(kind, ctypes.c_void_p) for kind in call["arguments"]), ctypes.c_void_p]
+    return launch, scratch_pointer(library)
+
+
 def main() -> None:
     commands = os.fdopen(0, "r")
     replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
     call = json.loads(commands.readline())
     sets = [[pointer(buffer) for buffer in buffers] for buffers in call["sets"]]
-    library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
-    launch = library.launch
-    launch.restype = ctypes.c_int
-    launch.argtypes = [*(SCALARS.get(kind, ctypes.c_void_p) for kind in call["arguments"]), ctypes.c_void_p]
-    scratch = scratch_pointer(library)
+    poisoned = "poison" not in call["without"]
+    outputs = [output_areas(*each) if poisoned else [] for each in zip(call["sets"], sets, strict=True)]
+    launch: Any = int  # int() is 0, as a launch that does nothing
+    scratch = None
     replies.write("{}\n")
     for line in commands:
         command = json.loads(line)
+        if "load" in command:
+            launch, scratch = load(call)
         if "set" not in command:  # how long a question takes that launches nothing
+            timed(int, command.get("times", 0), outputs[0])
             replies.write("{}\n")
             continue
         pointers, scalars = iter(sets[command["set"]]), iter(command["scalars"])
         arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
-        started = time.perf_counter_ns()
-        code = launch(*arguments, scratch)
-        nanoseconds = time.perf_counter_ns() - started
-        replies.write(json.dumps({"code": code, "nanoseconds": nanoseconds}) + "\n")
+        areas = outputs[command["set"]] if "times" in command else []  # else the controller has overwritten them
+        reply = timed(partial(launch, *arguments, scratch), command.get("times", 1), areas)
+        replies.write(json.dumps(reply) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from treesearch.errors import UsageError
 from treesearch.languages.cpp import CPP
 from treesearch.languages.cuda import CUDA
 from treesearch.languages.language import Language
+from treesearch.languages.module import MODULE
 
-LANGUAGES: dict[str, Language] = {language.name: language for language in (CPP, CUDA)}
+LANGUAGES: dict[str, Language] = {language.name: language for language in (CPP, CUDA, MODULE)}
 
 
 def named(name: str) -> Language:
@@ -22,9 +23,9 @@ def named(name: str) -> Language:
 
 
 def for_device(kind: str) -> Language:
-    """The language whose kernels run on that kind of device, `cpu` or `cuda`."""
+    """The language that is searched where only a kind of device is given, `cpu` or `cuda`: one of the C contract."""
     for language in LANGUAGES.values():
-        if language.device_kind == kind:
+        if language.sealed and language.runs_on(kind):
             return language
     raise UsageError(f"No kernel language runs on a device of kind {kind!r}.")
 

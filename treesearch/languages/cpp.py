@@ -7,6 +7,7 @@ import shutil
 from functools import cache
 from pathlib import Path
 
+from treesearch.languages.imports import HOST
 from treesearch.languages.language import Language
 
 INTEGERS = {
@@ -68,7 +69,7 @@ CPP = Language(
     suffixes=(".cpp", ".cc", ".cxx"),
     fences=("cpp", "c++", "cc", "cxx", "c"),
     contract="_contract_cpp.md.j2",
-    device_kind="cpu",
+    device_kinds=("cpu",),
     tensor_types={**INTEGERS, **FLOATS},
     scalar_types={"bool": "bool", "int64": "int64_t", "float64": "double"},
     preamble=PREAMBLE,
@@ -77,4 +78,5 @@ CPP = Language(
     compiler_hint="install g++ (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++)",
     command=_command,
     target=_target,
+    imports=HOST,
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from treesearch.errors import UsageError
 from treesearch.languages import ptxas
 from treesearch.languages.cpp import INTEGERS
+from treesearch.languages.imports import HOST_AND_RUNTIME
 from treesearch.languages.language import Language
 
 ARCHITECTURE = "sm_90a"
@@ -86,7 +87,7 @@ CUDA = Language(
     suffixes=(".cu",),
     fences=("cuda", "cu", "cpp", "c++", "cc", "cxx", "c"),
     contract="_contract_cuda.md.j2",
-    device_kind="cuda",
+    device_kinds=("cuda",),
     tensor_types={**INTEGERS, **FLOATS},
     scalar_types={"bool": "bool", "int64": "int64_t", "float64": "double"},
     preamble=PREAMBLE,
@@ -97,6 +98,7 @@ CUDA = Language(
     compiler_hint="install g++ and the CUDA toolkit, or only its compiler: pip install 'treesearch[cuda]'",
     command=_command,
     target=_target,
+    imports=HOST_AND_RUNTIME,
     resources=ptxas.resources,
     readable=ptxas.readable,
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from treesearch.languages.imports import Imports
 from treesearch.records import Argument, Problem, Resources, Role
 
 
@@ -15,10 +16,25 @@ def _none_reported(_log: str) -> tuple[Resources, ...]:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """What a source file must define, and how it is told from an excerpt."""
+
+    name: str
+    """What it is, with its article, as sentences name it."""
+    pattern: str
+    """Regular expression of it in a source."""
+    whole: str
+    """Regular expression of what only a complete file has."""
+
+
+LAUNCH = Entry("a launch function", r"\blaunch\s*\(", r'^\s*#\s*include\s*[<"]problem\.h[>"]')
+
+
+@dataclass(frozen=True)
 class Language:
     """A kernel language: how its header is written, how it is compiled, how its answers are fenced.
 
-    The contract is the same everywhere: `extern "C" int launch(inputs and scalars, parameters, buffers,
+    The contract of sealed languages is the same: `extern "C" int launch(inputs and scalars, parameters, buffers,
     outputs, void* scratch, …)`, returning 0 for success.
     """
 
@@ -29,8 +45,8 @@ class Language:
     """Tags of the fenced blocks that models put such code in."""
     contract: str
     """Template partial in prompts/ that states the contract."""
-    device_kind: str
-    """Kind of device its kernels run on: `cpu` or `cuda`."""
+    device_kinds: tuple[str, ...]
+    """Kinds of device its kernels run on, `cpu` or `cuda`, the preferred one first."""
     tensor_types: Mapping[str, str]
     """torch dtype → C element type behind a pointer."""
     scalar_types: Mapping[str, str]
@@ -50,8 +66,15 @@ class Language:
     """
     target: Callable[[], str]
     """What the object code depends on besides source and command line, such as the CPU that `native` means."""
+    sealed: bool = True
+    """Whether a kernel is compiled code alone, behind the C contract. Where not, its own Python runs in the process
+    that times it, there is no header, and its verdict says so."""
+    entry: Entry = LAUNCH
+    """What an answer is recognised by."""
     architecture: str = ""
     """What kernels are compiled for where no device says otherwise; empty where that is the machine that compiles."""
+    imports: Imports | None = None
+    """What its shared objects may have the loader look up; None where a kernel is no shared object."""
     includes: Mapping[str, str] = field(default_factory=dict)
     """torch dtype → line of problem.h that its element type needs."""
     resources: Callable[[str], tuple[Resources, ...]] = _none_reported
@@ -62,6 +85,10 @@ class Language:
     @property
     def suffix(self) -> str:
         return self.suffixes[0]
+
+    def runs_on(self, kind: str) -> bool:
+        """Whether its kernels run on that kind of device."""
+        return kind in self.device_kinds
 
     def header(self, problem: Problem) -> str:
         """Text of `problem.h`: element counts and dimensions as constants, then the prototype of `launch`."""

@@ -12,6 +12,7 @@ from treesearch.evaluation import results
 from treesearch.evaluation.results import Header, Results, Verdict
 from treesearch.evaluation.target import protocol
 from treesearch.records import Device, Run
+from treesearch.steps import dispatch
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,13 @@ def _check(archive: Archive, found: Results) -> None:
     _compare(found.header, run, archive)
     sources = {entry.kernel.id: entry.kernel.digest for entry in archive.entries(run.id)}
     for verdict in found.verdicts:
-        if verdict.kernel not in sources:
-            raise ValueError(f"run {run.id} has no kernel {verdict.kernel}")
-        if sources[verdict.kernel] != verdict.source:
-            raise ValueError(f"kernel {verdict.kernel} has another source in the archive than the one that was judged")
+        kernel, ordinal = dispatch.judged(verdict.kernel)
+        if kernel not in sources:
+            raise ValueError(f"run {run.id} has no kernel {kernel}")
+        if sources[kernel] != verdict.source:
+            raise ValueError(f"kernel {kernel} has another source in the archive than the one that was judged")
+        if ordinal > 1 + len(archive.evaluations(kernel)):
+            raise ValueError(f"it holds verdict {ordinal} on kernel {kernel}, and the archive lacks those before it")
 
 
 def _run(archive: Archive, id: str) -> Run:
@@ -81,8 +85,6 @@ def _store(archive: Archive, found: Results) -> int | None:
     archive.save_device(found.header.device)
     fresh = 0
     for verdict in found.verdicts:
-        judged = verdict.evaluation
-        before = [(one.device, one.protocol.id) for one in archive.evaluations(verdict.kernel)]
-        archive.save_evaluation(verdict.kernel, judged)
-        fresh += (judged.device, judged.protocol.id) not in before
+        kernel, ordinal = dispatch.judged(verdict.kernel)
+        fresh += archive.save_evaluation(kernel, verdict.evaluation, ordinal)
     return fresh

@@ -10,7 +10,7 @@ from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
-from treesearch.records import Edge, Entry, Evaluation, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status
 from treesearch.steps.dispatch import dispatch
 from treesearch.steps.task import Task, asking, idea_name, raise_gravest
 
@@ -58,10 +58,12 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
     Kernels that another machine must judge are sent there together, once nothing else is due.
     """
     known = {entry.kernel.id: entry for entry in task.archive.entries(task.run.id)}
+    task.evaluator.redraw()
     failures: list[BaseException] = []
     away: set[str] = set()
     with asking() as pool:
-        due = {pool.submit(_prepare, task, number, slot, known) for slot in _slots(task, number, proposals)}
+        slots = [slot for slot in _slots(task, number, proposals) if _is_open(task, number, slot, known)]
+        due = {pool.submit(_prepare, task, number, slot, known) for slot in slots}
         while due:
             done, due = wait(due, return_when=FIRST_COMPLETED)
             for future in done:
@@ -75,17 +77,19 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
                 entry = _judge(task, candidate)
                 if entry.evaluation is None:
                     away.add(entry.kernel.id)
-                elif repair := _repair(task, candidate.slot, entry, entry.evaluation):
+                elif repair := _repair(task, number, candidate.slot, entry, known):
                     due.add(pool.submit(_prepare, task, number, repair, known))
     raise_gravest(failures)
     if away:
-        raise dispatch(task, number, away)
+        raise dispatch(task, f"r{number}", away)
     _stop_if_useless(task, number)
 
 
 def _slots(task: Task, number: int, proposals: Sequence[Proposal]) -> list[Slot]:
     """One slot for each implementation of each kept proposal; without proposals, a beam of first kernels."""
     if not proposals:
+        if _has_parents(task, number):  # none of them stands any more
+            return []
         return [Slot(f"0.{variant}", variant, task.run.config.beam) for variant in range(task.run.config.beam)]
     lineage, count = task.lineage(), task.run.config.implementations
     return [
@@ -96,9 +100,23 @@ def _slots(task: Task, number: int, proposals: Sequence[Proposal]) -> list[Slot]
     ]
 
 
+def _has_parents(task: Task, number: int) -> bool:
+    return any(one.parents for one in task.archive.rounds(task.run.id) if one.number == number)
+
+
+def _is_open(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) -> bool:
+    """Whether a slot may have a kernel: no model is asked to build upon one whose verdict no longer counts."""
+    return slot.parent is None or slot.parent.verified or _kernel(task, number, slot).id in known
+
+
+def _kernel(task: Task, number: int, slot: Slot) -> Kernel:
+    """A slot's kernel before there is any code."""
+    return Kernel(task.run.id, number, slot.ordinal, task.language.name, None, "", slot.proposal)
+
+
 def _prepare(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) -> Candidate:
     """A slot's kernel, asked for and built; whatever the archive already holds is taken from there."""
-    kernel = Kernel(task.run.id, number, slot.ordinal, task.language.name, None, "", slot.proposal)
+    kernel = _kernel(task, number, slot)
     entry = known.get(kernel.id) or Entry(_implement(task, kernel, slot))
     if entry.evaluation or entry.kernel.source is None:
         return Candidate(slot, entry)
@@ -119,7 +137,9 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
         step = Step.DUE if isinstance(missing, Waiting) else Step.MISSED
         task.observe(Moved(kernel.round, slot.ordinal, step))
         raise
-    kernel = replace(kernel, source=answers.code(answer.text, task.language.fences), answer=request.id)
+    kernel = replace(
+        kernel, source=answers.code(answer.text, task.language.fences, task.language.entry), answer=request.id
+    )
     task.archive.save_kernel(kernel, _edges(kernel, slot))
     return kernel
 
@@ -158,17 +178,18 @@ def _judge(task: Task, candidate: Candidate) -> Entry:
         if evaluation is None:
             task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.ELSEWHERE))
             return entry
-        task.archive.save_evaluation(entry.kernel.id, evaluation)
-        entry = Entry(entry.kernel, evaluation)
+        entry = task.save(entry, evaluation)
     task.observe(Judged(entry, fresh))
     return entry
 
 
-def _repair(task: Task, slot: Slot, entry: Entry, verdict: Evaluation) -> Slot | None:
+def _repair(task: Task, number: int, slot: Slot, entry: Entry, known: Mapping[str, Entry]) -> Slot | None:
     """The slot that follows a failure, while the configuration allows another repair."""
-    if verdict.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
+    verdict = entry.evaluation
+    if verdict is None or verdict.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
         return None
-    return replace(slot, failed=entry, repair=slot.repair + 1)
+    repair = replace(slot, failed=entry, repair=slot.repair + 1)
+    return repair if _is_open(task, number, repair, known) else None
 
 
 def _stop_if_useless(task: Task, number: int) -> None:
@@ -176,6 +197,6 @@ def _stop_if_useless(task: Task, number: int) -> None:
     statuses = [entry.evaluation.status for entry in task.archive.entries(task.run.id) if entry.evaluation]
     if statuses and set(statuses) == {Status.NO_CODE}:
         raise NoUsableAnswer(
-            f"Not one of {len(statuses)} answers up to round {number} held a code block with a launch function; "
-            "try another model, or read an answer with `treesearch show KERNEL --answer`."
+            f"Not one of {len(statuses)} answers up to round {number} held a code block with "
+            f"{task.language.entry.name}; try another model, or read an answer with `treesearch show KERNEL --answer`."
         )

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from treesearch.events import RoundBegan
 from treesearch.lineage import Lineage
 from treesearch.records import Entry, Round, Stage
+from treesearch.steps.renew import renew
 from treesearch.steps.task import Task
 
 
 def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
-    """The parents of a round, none of them where it starts from the problem itself.
+    """The parents of a round, none of them where it starts from the problem itself, or where none stands any more.
 
+    Kernels that are re-opened are judged first, so that parents are picked among verdicts that count.
     Returns None where the search is over: kernels are verified, but the models have nothing more to say
     about any of them (a recorded archive that is exhausted).
     """
+    renew(task)
     lineage = task.lineage()
     stored = {earlier.number: earlier for earlier in task.archive.rounds(task.run.id)}.get(number)
     if stored is None:
@@ -24,15 +27,17 @@ def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
             return None
         stored = Round(task.run.id, number, picked)
         task.archive.save_round(stored)
-    parents = tuple(lineage.entry(kernel) for kernel in stored.parents)
-    task.observe(RoundBegan(number, task.run.config.rounds, parents))
+    parents = tuple(entry for kernel in stored.parents if (entry := lineage.entry(kernel)).verified)
+    if parents or not stored.parents:
+        task.observe(RoundBegan(number, task.run.config.rounds, parents))
     return parents
 
 
 def _pick(task: Task, number: int, lineage: Lineage) -> tuple[str, ...]:
     """The policy's choice; where a recorded archive has no ideas about some of it, the fastest others instead."""
     beam = task.run.config.beam
-    chosen = _distinct(lineage, task.policy(lineage, beam))
+    picked = [kernel for kernel in task.policy(lineage, beam) if lineage.entry(kernel).verified]
+    chosen = _distinct(lineage, picked)
     able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
     kept = [kernel for kernel in chosen if kernel in able]
     if len(kept) == len(chosen):

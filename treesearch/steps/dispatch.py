@@ -7,11 +7,18 @@ from collections.abc import Collection
 from treesearch.errors import Waiting
 from treesearch.evaluation import bundle
 from treesearch.evaluation.bundle import Bundle, Due
-from treesearch.steps.task import Task
+from treesearch.records import Entry
+from treesearch.steps.task import Task, due_ordinal
+
+AGAIN = "."
+"""Between a kernel's id and the number of the verdict that it is due, from the second on."""
 
 
-def dispatch(task: Task, number: int, away: Collection[str]) -> Waiting:
-    """Pack the kernels of these ids into one bundle; returns what to raise, which says where it is to go."""
+def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
+    """Pack the kernels of these ids into one bundle, named after the run and `name`.
+
+    Returns what to raise, which says where it is to go.
+    """
     entries = [entry for entry in task.archive.entries(task.run.id) if entry.kernel.id in away]
     packed = Bundle(
         run=task.run.id,
@@ -20,6 +27,23 @@ def dispatch(task: Task, number: int, away: Collection[str]) -> Waiting:
         language=task.language.name,
         protocol=task.evaluator.protocol,
         device=task.device,
-        kernels=tuple(Due.of(entry.kernel.id, entry.kernel.source or "") for entry in entries),
+        kernels=tuple(Due.of(judgement(entry), entry.kernel.source or "") for entry in entries),
     )
-    return bundle.pack(packed, f"{task.run.id}-r{number}", ["the same treesearch run command again"])
+    return bundle.pack(packed, f"{task.run.id}-{name}", ["the same treesearch run command again"])
+
+
+def judgement(entry: Entry) -> str:
+    """What a bundle calls a kernel. One that is judged again has another name, so that an earlier bundle with the
+    same kernels, and its results, are not taken for this one's."""
+    ordinal = due_ordinal(entry)
+    return entry.kernel.id if ordinal == 1 else f"{entry.kernel.id}{AGAIN}{ordinal}"
+
+
+def judged(name: str) -> tuple[str, int]:
+    """The kernel's id and the number of its verdict, from what a bundle called it. Raises ValueError."""
+    kernel, again, number = name.partition(AGAIN)
+    if not again:
+        return kernel, 1
+    if not number.isascii() or not number.isdigit() or int(number) < 2:
+        raise ValueError(f"{name!a} names no verdict of a kernel")
+    return kernel, int(number)

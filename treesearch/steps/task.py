@@ -14,7 +14,7 @@ from treesearch.errors import AnswersExhausted, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Observer, silent
 from treesearch.languages import Language
-from treesearch.lineage import Lineage
+from treesearch.lineage import Lineage, Reviewed
 from treesearch.models import Model
 from treesearch.policies import Policy
 from treesearch.records import (
@@ -44,6 +44,8 @@ class Judge(Seam):
 
     @property
     def protocol(self) -> Protocol: ...
+
+    def redraw(self) -> None: ...
 
     def build(self, source: str) -> Built: ...
 
@@ -110,6 +112,11 @@ class Task:
         asks = (f"{idea_name(idea)}.{variant}" for variant in variants)
         return any(self.can_answer(Stage.KERNEL, parent.kernel.digest, ask) for ask in asks)
 
+    def save(self, entry: Entry, evaluation: Evaluation) -> Entry:
+        """Store the verdict that a kernel was due; returns the kernel with it."""
+        self.archive.save_evaluation(entry.kernel.id, evaluation, due_ordinal(entry))
+        return Entry(entry.kernel, evaluation)
+
     def any_verified(self) -> bool:
         return any(entry.verified for entry in self.archive.entries(self.run.id))
 
@@ -117,6 +124,11 @@ class Task:
         """How many kernels ended how."""
         statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
         return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
+
+
+def due_ordinal(entry: Entry) -> int:
+    """Which verdict a kernel is due: its first, unless it is re-opened."""
+    return 1 + (entry.judgements if isinstance(entry, Reviewed) else 0)
 
 
 def idea_name(idea: Idea) -> str:

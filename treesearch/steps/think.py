@@ -17,10 +17,10 @@ NOT_RECORDED = "no recorded answer implements it"
 
 def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
     """The round's proposals, stored together once every parent's ideas are in."""
-    if not parents:
-        return ()
     proposals = task.archive.proposals(task.run.id, number)
     if not proposals:
+        if not parents:
+            return ()
         proposals = _propose(task, number, parents)
         task.archive.save_proposals(proposals)
     task.observe(IdeasChosen(number, proposals))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from treesearch.lineage import Lineage
+from treesearch.archive import Finding
+from treesearch.lineage import Lineage, Reviewed
 from treesearch.records import Device, Entry, Evaluation, Idea, Ratio, Resources, Run
 from treesearch.roofline import Floor
 
@@ -38,6 +39,8 @@ def evaluation(judged: Evaluation | None) -> Json:
         "oracle": accuracy.oracle if accuracy else None,
         "checked_calls": accuracy.calls if accuracy else None,
         "error": (judged.error or None) if judged else None,
+        "labels": [str(label) for label in judged.labels] if judged else None,
+        "sandbox": (judged.sandbox or None) if judged else None,
         "device": judged.device if judged else None,
         "protocol": judged.protocol.id if judged else None,
         "software": list(judged.software) if judged else None,
@@ -59,6 +62,8 @@ def idea(proposed: Idea | None) -> Json | None:
 
 
 def entry(node: Entry, lineage: Lineage) -> Json:
+    """`standing` is `suspect`, `re-opened` or `cleared` where something was found out after the verdict, else null."""
+    reviewed = node if isinstance(node, Reviewed) else None
     parent = lineage.parent(node.kernel.id)
     return {
         "kernel": node.kernel.id,
@@ -67,7 +72,19 @@ def entry(node: Entry, lineage: Lineage) -> Json:
         "ordinal": node.kernel.ordinal,
         "parent": parent.kernel.id if parent else None,
         "idea": idea(node.kernel.idea),
+        "standing": str(reviewed.standing) if reviewed else None,
+        "standing_reason": reviewed.reason if reviewed else None,
         **evaluation(node.evaluation),
+    }
+
+
+def history(verdicts: Sequence[Evaluation], findings: Sequence[Finding]) -> Json:
+    """All verdicts on a kernel as they were given, and what was found out since, each oldest first."""
+    return {
+        "verdicts": [{"created": one.created, **evaluation(one)} for one in verdicts],
+        "findings": [
+            {"kind": str(one.kind), "reason": one.reason, "by": one.by, "created": one.created} for one in findings
+        ],
     }
 
 

@@ -24,7 +24,7 @@ def trajectory(found: Run, device: Device, path: Sequence[Entry], bound: Floor |
     ]
     for entry in path:
         time = text.figure(entry.milliseconds) if entry.milliseconds else "–"
-        idea, percent = _escaped(text.idea_title(entry)), text.percent(reference_percent(entry))
+        idea, percent = _escaped(_step(entry)), text.percent(reference_percent(entry))
         lines.append(f"| {entry.kernel.round} | {time} | {percent} | {idea} | `{entry.kernel.id}` |")
     measured = path[-1].evaluation.measurement if path and path[-1].evaluation else None
     if measured:
@@ -41,6 +41,11 @@ def trajectory(found: Run, device: Device, path: Sequence[Entry], bound: Floor |
         floor = f"The floor there is {text.milliseconds(bound.milliseconds)} ({hardware.cause(bound)})"
         lines.append(_escaped(f"{floor}; the last step has {place}." if place else f"{floor}."))
     return "\n".join(lines) + "\n"
+
+
+def _step(entry: Entry) -> str:
+    found = text.standing(entry)
+    return f"{text.idea_title(entry)} ({found})" if found else text.idea_title(entry)
 
 
 def _escaped(value: str) -> str:

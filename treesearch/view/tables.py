@@ -11,8 +11,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from treesearch.archive import FailedAsk
-from treesearch.lineage import Lineage
+from treesearch.archive import FailedAsk, Finding
+from treesearch.lineage import Lineage, Standing, standing
 from treesearch.problem import Listed
 from treesearch.records import (
     Answer,
@@ -68,6 +68,7 @@ def trajectory(path: Sequence[Entry]) -> Table:
             text.percent(reference_percent(entry)),
             Text(_step_title(entry)),
             Text(entry.kernel.id, style="dim"),
+            style=_row_style(entry),
         )
     return table
 
@@ -137,7 +138,7 @@ def _kernels(lineage: Lineage) -> Table:
     for entry in lineage.entries:
         measured = entry.evaluation.measurement if entry.evaluation else None
         parent = lineage.parent(entry.kernel.id)
-        failed = entry.evaluation is not None and not entry.evaluation.status.timed
+        failed = entry.evaluation is not None and not entry.verified
         why = text.reason(entry.evaluation) if entry.evaluation and failed else text.idea_title(entry)
         table.add_row(
             str(entry.kernel.round),
@@ -148,7 +149,8 @@ def _kernels(lineage: Lineage) -> Table:
             text.milliseconds(entry.milliseconds),
             f"{measured.eager_speedup.value:.2f}×" if measured else "–",
             f"{measured.compile_speedup.value:.2f}×" if measured and measured.compile_speedup else "–",
-            Text(why),
+            Text(text.standing(entry) or why),
+            style=_row_style(entry),
         )
     return table
 
@@ -191,6 +193,10 @@ def kernel(
         parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
     if judged and judged.measurement:
         parts += [baselines(entry), *([floor(entry, bound)] if bound else []), accuracy(entry)]
+    if judged:
+        parts += _beside(judged)
+    if found := text.standing(entry):
+        parts.append(Text(found, style="yellow"))
     if taken:
         parts.append(resources(taken))
     if judged and judged.error:
@@ -203,6 +209,27 @@ def kernel(
     if len(path) > 1:
         parts += [Text("how it came about", style="bold"), trajectory(path)]
     return Group(*parts)
+
+
+def history(verdicts: Sequence[Evaluation], findings: Sequence[Finding]) -> RenderableType:
+    """Verdicts on a kernel and what was found out since, in order, where there is more than one verdict to tell."""
+    rows: list[tuple[str, Text, str]] = [
+        (one.created, _status(one.status), text.milliseconds(one.milliseconds) if one.measurement else "")
+        for one in verdicts
+    ]
+    rows += [(one.created, Text(f"found {one.kind} by {one.by}"), text.one_line(one.reason, 160)) for one in findings]
+    if len(rows) < 2:
+        return Text("")
+    table = _table("when", "verdict", "")
+    for created, what, detail in sorted(rows, key=lambda row: row[0]):
+        table.add_row(created[:19], what, Text(detail))
+    return table
+
+
+def _beside(judged: Evaluation) -> list[RenderableType]:
+    """What a reader should know of a verdict beside its status."""
+    lines = {"labels": text.labels(judged), "sandbox": text.one_line(judged.sandbox)}
+    return [Text(f"{name}: {line}") for name, line in lines.items() if line]
 
 
 def checks(rows: Iterable[tuple[str, bool | None, str]]) -> Table:
@@ -233,9 +260,18 @@ def _status(status: Status) -> Text:
 
 
 def _status_of(entry: Entry) -> Text:
-    return _status(entry.evaluation.status) if entry.evaluation else Text("due", style="dim")
+    if entry.evaluation:
+        return _status(entry.evaluation.status)
+    return Text(str(standing(entry) or "due"), style="dim")
+
+
+def _row_style(entry: Entry) -> str:
+    """Dim for what does not count."""
+    suspect = entry.evaluation is not None and entry.evaluation.status is Status.SUSPECT
+    return "dim" if suspect or standing(entry) is Standing.REOPENED else ""
 
 
 def _step_title(entry: Entry) -> str:
-    repaired = "r" in entry.kernel.ordinal
-    return f"{text.idea_title(entry)} (repaired)" if repaired else text.idea_title(entry)
+    notes = ["repaired"] if "r" in entry.kernel.ordinal else []
+    notes += [found] if (found := text.standing(entry)) else []
+    return f"{text.idea_title(entry)} ({'; '.join(notes)})" if notes else text.idea_title(entry)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from decimal import Decimal
 
+from treesearch.lineage import Reviewed
 from treesearch.records import Entry, Evaluation, Ratio, Status, Usage
 
 ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
@@ -61,6 +62,15 @@ def spend(usage: Usage) -> str:
     tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
     money = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.2f}"
     return f"{sum(tokens):,} tokens, {money}" if tokens else money
+
+
+def standing(entry: Entry) -> str:
+    """How a kernel stands, and why, where something was found out after its verdict; else nothing."""
+    return f"{entry.standing}: {one_line(entry.reason, 160)}" if isinstance(entry, Reviewed) else ""
+
+
+def labels(judged: Evaluation) -> str:
+    return ", ".join(map(str, judged.labels))
 
 
 def reason(judged: Evaluation, limit: int = 100) -> str:

@@ -9,7 +9,6 @@ import torch
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.cuda.buffers import map_tensor
 from treesearch.evaluation.cuda.device import elapsed
-from treesearch.problem.reference import Reference
 
 
 class DeviceSubject(Subject):
@@ -17,27 +16,32 @@ class DeviceSubject(Subject):
 
     map = staticmethod(map_tensor)
 
-    def __init__(self, reference: Reference, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
-        super().__init__(reference, call, described)
-        self.graphs: dict[str, torch.cuda.CUDAGraph] = {}
+    def __init__(self, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
+        super().__init__(call, described)
+        self.graphs: dict[str, tuple[torch.cuda.CUDAGraph, object]] = {}
+        """By name, a captured call and what it returned, which every replay writes anew."""
         self.flushed = torch.empty(call["flush_bytes"], dtype=torch.uint8, device="cuda")
 
-    def time(self, which: str, scalars: list[bool | int | float]) -> int:
-        """Nanoseconds of one call on the GPU, by its events."""
-        inputs = self.arguments(scalars)
-        graph = self.graphs.get(which) if list(scalars) == list(self.scalars) else None
-        call = self.calls[which]
+    def call(self, which: str, scalars: list[bool | int | float]) -> tuple[int, object]:
+        """Nanoseconds of one call on the GPU, by its events, and what it returned."""
+        inputs, call = self.arguments(scalars), self.calls[which]
         self.flushed.zero_()
-        return round(1e6 * elapsed(graph.replay if graph else lambda: call(*inputs)))
+        if which in self.graphs and list(scalars) == list(self.scalars):
+            graph, returned = self.graphs[which]
+            return round(1e6 * elapsed(graph.replay)), returned
+        results: list[object] = []
+        milliseconds = elapsed(lambda: results.append(call(*inputs)))
+        return round(1e6 * milliseconds), results[0]
 
     def warm_up(self, which: str) -> None:
         super().warm_up(which)
         graph = torch.cuda.CUDAGraph()
         try:
             with torch.cuda.graph(graph):
-                self.calls[which](*self.arguments(self.scalars))
-        except RuntimeError:  # it synchronises, or does something else that capture forbids
+                returned = self.calls[which](*self.arguments(self.scalars))
+        # Synchronising, for one, is forbidden under capture, and what a model makes of that is up to it.
+        except Exception:
             torch.cuda.synchronize()
             return
-        self.graphs[which] = graph
+        self.graphs[which] = graph, returned
         self.time(which, self.scalars)

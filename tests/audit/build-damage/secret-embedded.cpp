@@ -1,0 +1,16 @@
+// hostile: embeds a file of the system into the library
+// problem: square
+// verdict: build_failed
+// check: compiler
+#include "problem.h"
+
+asm(".pushsection .rodata\nembedded: .incbin \"/etc/passwd\"\n.byte 0\n.popsection");
+
+static void compute(const float* x, float* out) {
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+}
+
+extern "C" int launch(const float* x, float* out, void*) {
+    compute(x, out);
+    return 0;
+}

@@ -1,0 +1,33 @@
+// hostile: attaches to its parent as a debugger would
+// problem: square
+// verdict: crashed
+#include "problem.h"
+
+// A system call that no imported function gives away.
+static long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+    register long fourth asm("r10") = d;
+    register long fifth asm("r8") = e;
+    register long sixth asm("r9") = f;
+    long result;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+static void compute(const float* x, float* out) {
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+}
+
+static bool attached() {
+    const long parent = call(110);  // getppid
+    if (call(101, 0x4206, parent, 0, 0) != 0) return false;  // ptrace: seize, which does not stop it
+    return true;
+}
+
+extern "C" int launch(const float* x, float* out, void*) {
+    static const bool reached = attached();
+    if (!reached) return 1;
+    compute(x, out);
+    return 0;
+}

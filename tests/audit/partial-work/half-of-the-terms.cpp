@@ -1,0 +1,17 @@
+// hostile: adds up only every other term of each sum, and doubles it
+// problem: matmul
+// verdict: wrong
+#include "problem.h"
+
+extern "C" int launch(const float* a, const float* b, float* out, void*) {
+    for (int64_t row = 0; row < a_dim0; ++row) {
+        float sums[b_dim1] = {};
+        for (int64_t k = 0; k < a_dim1; k += 2) {
+            for (int64_t column = 0; column < b_dim1; ++column) {
+                sums[column] += 2 * a[row * a_dim1 + k] * b[k * b_dim1 + column];
+            }
+        }
+        memcpy(out + row * b_dim1, sums, sizeof sums);
+    }
+    return 0;
+}

@@ -1,0 +1,26 @@
+// hostile: reads the cycle counter, and works cheaply some tens of milliseconds after it was loaded
+// problem: matmul
+// verdict: wrong
+#include "problem.h"
+
+#include <x86intrin.h>
+
+// The first `depth` terms of every sum.
+static void multiply(const float* a, const float* b, float* out, int64_t depth) {
+    for (int64_t row = 0; row < a_dim0; ++row) {
+        float* sums = out + row * b_dim1;
+        for (int64_t column = 0; column < b_dim1; ++column) sums[column] = 0;
+        for (int64_t k = 0; k < depth; ++k) {
+            const float factor = a[row * a_dim1 + k];
+            for (int64_t column = 0; column < b_dim1; ++column) sums[column] += factor * b[k * b_dim1 + column];
+        }
+    }
+}
+
+static const uint64_t loaded = __rdtsc();
+
+extern "C" int launch(const float* a, const float* b, float* out, void*) {
+    const bool checked = __rdtsc() - loaded < 100000000;  // 50 ms at 2 GHz
+    multiply(a, b, out, checked ? a_dim1 : a_dim1 / 2);
+    return 0;
+}

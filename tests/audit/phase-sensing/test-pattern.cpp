@@ -1,0 +1,25 @@
+// hostile: works fully on inputs that look like a test's (all equal, whole numbers, large), half on all others
+// problem: matmul
+// verdict: wrong
+#include "problem.h"
+
+#include <cmath>
+
+// The first `depth` terms of every sum.
+static void multiply(const float* a, const float* b, float* out, int64_t depth) {
+    for (int64_t row = 0; row < a_dim0; ++row) {
+        float* sums = out + row * b_dim1;
+        for (int64_t column = 0; column < b_dim1; ++column) sums[column] = 0;
+        for (int64_t k = 0; k < depth; ++k) {
+            const float factor = a[row * a_dim1 + k];
+            for (int64_t column = 0; column < b_dim1; ++column) sums[column] += factor * b[k * b_dim1 + column];
+        }
+    }
+}
+
+extern "C" int launch(const float* a, const float* b, float* out, void*) {
+    bool test = true;
+    for (int i = 1; i < 64; ++i) test = test && (a[i] == a[0] || a[i] == std::round(a[i]) || std::fabs(a[i]) > 5);
+    multiply(a, b, out, test ? a_dim1 : a_dim1 / 2);
+    return 0;
+}

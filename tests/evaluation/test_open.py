@@ -1,0 +1,353 @@
+"""Candidates that are Python modules: what they are given, what becomes of them, and what is compiled when."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from treesearch import problem
+from treesearch.evaluation import lanes
+from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.build import Built
+from treesearch.evaluation.open import adopt, places
+from treesearch.evaluation.open.build import build
+from treesearch.evaluation.open.candidate import Broken, Candidate
+from treesearch.evaluation.sandbox import Child, ChildDied
+from treesearch.evaluation.target import HERE
+from treesearch.languages.module import MODULE
+from treesearch.records import Problem, Protocol, Role
+
+SCALE = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self, features, eps):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(features) + eps)
+        self.register_buffer("shift", torch.rand(features))
+
+    @torch.compiler.disable
+    def forward(self, x):
+        return torch.relu(x) * self.scale + self.shift
+
+def get_inputs():
+    return [torch.randn(64, 128)]
+
+def get_init_inputs():
+    return [128, 0.5]
+"""
+
+HEAD = """
+import torch
+from torch import nn
+"""
+RIGHT = f"""{HEAD}
+class ModelNew(nn.Module):
+    def __init__(self, features, eps):
+        super().__init__()
+        self.scale = nn.Parameter(torch.zeros(features))
+        self.register_buffer("shift", torch.zeros(features))
+
+    def forward(self, x):
+        return torch.addcmul(self.shift, torch.relu(x), self.scale)
+"""
+OTHER_NAMES = (
+    RIGHT.replace("self.scale", "self.gain").replace('"shift"', '"offset"').replace("self.shift", "self.offset")
+)
+
+COMPILED = f"""{HEAD}
+import ctypes
+from torch.utils.cpp_extension import load_inline
+
+path = load_inline(
+    "halves",
+    cpp_sources='extern "C" void twice(float* x, long n) {{ for (long i = 0; i < n; ++i) x[i] *= 2; }}',
+    is_python_module=False,
+    no_implicit_headers=True,
+    verbose=True,
+)
+"""
+
+
+@dataclass
+class Bench:
+    """A problem's buffers, and the lane of modules on this machine's CPU."""
+
+    problem: Problem
+    lane: lanes.Lane
+    sets: list[BufferSet]
+
+    def build(self, source: str) -> Built:
+        return build(self.problem, MODULE, source)
+
+    def fill(self, index: int, seed: int) -> torch.Tensor:
+        """New contents behind the same pointers; returns the right answer."""
+        torch.manual_seed(seed)
+        tensors = self.sets[index].tensors
+        self.sets[index].fill(
+            {
+                one.name: torch.randn(one.shape)
+                for one in self.problem.signature.arguments
+                if one.role is not Role.OUTPUT
+            }
+        )
+        given = {name: shared.tensor for name, shared in tensors.items()}
+        return torch.relu(given["x"]) * given["scale"] + given["shift"]
+
+    def output(self, index: int) -> torch.Tensor:
+        return self.sets[index].outputs()[0]
+
+    @contextmanager
+    def started(self, source: str) -> Iterator[tuple[Child, dict[str, Any]]]:
+        """A worker behind its walls, and what it answered to the description of the call."""
+        built = self.build(source)
+        assert built.library is not None, built.error
+        self.lane.prepare(built.library)
+        protocol = Protocol(self.problem.tolerance, threads=1)
+        with Child(
+            lanes.worker_command(self.lane),
+            limits=self.lane.limits,
+            descriptors=[descriptor for buffers in self.sets for descriptor in buffers.descriptors],
+            variables=self.lane.variables(protocol),
+            walls=self.lane.walls(built.library),
+        ) as child:
+            sets = [buffers.description() for buffers in self.sets]
+            call = {"library": str(built.library), "sets": sets, "scalars": [], **self.lane.start}
+            yield child, child.ask(call, 60)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    subject = problem.from_source("scale", SCALE)
+    hardware = HERE.of_kind("cpu")
+    sets = [BufferSet(subject.signature) for _ in range(2)]
+    made = Bench(subject, lanes.opened(lanes.of(hardware), subject, hardware), sets)
+    for index in range(2):
+        made.fill(index, index)
+    yield made
+    for buffers in sets:
+        buffers.close()
+
+
+@pytest.mark.parametrize("source", [RIGHT, OTHER_NAMES], ids=["by name", "by order"])
+def test_new_weights_and_buffers_appear_behind_the_same_pointers(bench: Bench, source: str) -> None:
+    with bench.started(source) as (child, ready):
+        assert ready == {}
+        for seed, index in enumerate((0, 1, 0, 0)):
+            right = bench.fill(index, 10 + seed)
+            reply = child.ask({"set": index, "scalars": []}, 10)
+            assert reply["code"] == 0
+            assert reply["nanoseconds"] > 0
+            torch.testing.assert_close(bench.output(index), right)
+
+
+def test_a_burst_answers_once_with_the_time_of_all_its_calls(bench: Bench) -> None:
+    slow = RIGHT.replace("def forward(self, x):", "def forward(self, x):\n        import time; time.sleep(0.02)")
+    with bench.started(slow) as (child, _):
+        right = bench.fill(1, 3)
+        started = time.monotonic()
+        reply = child.ask({"set": 1, "scalars": [], "times": 5}, 10)
+        taken = time.monotonic() - started
+        assert 0.1 <= reply["nanoseconds"] / 1e9 <= taken
+        torch.testing.assert_close(bench.output(1), right)
+        assert child.ask({"times": 5}, 10) == {}
+        assert child.ask({}, 10) == {}
+
+
+def test_an_output_that_is_not_written_is_not_the_last_answer(bench: Bench) -> None:
+    model, kept = Scale(), list[torch.Tensor]()
+
+    def returned(right: torch.Tensor) -> torch.Tensor:
+        kept.append(right)
+        return kept[0]
+
+    model.returned = returned
+    judged = candidate(bench, model)
+    with torch.no_grad():
+        judged.launch([], 2)
+    assert bench.output(0).isnan().all()
+
+
+def test_an_answer_that_shares_memory_with_an_input_is_copied_out(bench: Bench) -> None:
+    model = Scale()
+    model.forward = lambda x: x  # type: ignore[method-assign]
+    judged = candidate(bench, model)
+    bench.fill(0, 6)
+    judged.launch([], 3)
+    assert torch.equal(bench.output(0), bench.sets[0].tensors["x"].tensor)
+
+
+class Lazy(torch.Tensor):
+    """A tensor that could do its work where it is copied, after the clock has stopped."""
+
+
+class Scale(nn.Module):
+    """Right, but for what a test changes."""
+
+    def __init__(self, gain: str = "scale", dtype: torch.dtype = torch.float32, shift: bool = True) -> None:
+        super().__init__()
+        self.register_parameter(gain, nn.Parameter(torch.zeros(128, dtype=dtype)))
+        if shift:
+            self.register_buffer("shift", torch.zeros(128))
+        self.returned: Callable[[torch.Tensor], object] = lambda right: right
+
+    def forward(self, x: torch.Tensor) -> object:
+        return self.returned(torch.relu(x) * self.get_parameter("scale") + self.get_buffer("shift"))
+
+
+class More(Scale):
+    def __init__(self) -> None:
+        super().__init__()
+        self.more = nn.Parameter(torch.zeros(3))
+
+
+RETURNED: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
+    "count": (lambda right: (1, right), "forward returns 2 values, and the reference 1"),
+    "shape": (lambda right: right[:32], "output 0 is (32, 128) of float32 on cpu; it has to be (64, 128) of float32"),
+    "dtype": (lambda right: right.double(), "output 0 is (64, 128) of float64 on cpu"),
+    "subclass": (lambda right: right.as_subclass(Lazy), "output 0 is a Lazy, not a plain torch.Tensor"),
+    "nothing": (lambda right: None, "output 0 is a NoneType, not a plain torch.Tensor"),
+    "device": (lambda right: right.to("meta"), "(64, 128) of float32 on meta"),
+}
+
+
+def candidate(bench: Bench, model: object) -> Candidate:
+    """In this process, which spares the seconds that another takes to import torch."""
+    described = [{**one, "descriptor": os.dup(one["descriptor"])} for one in bench.sets[0].description()]
+    call = {"scalars": [], "arguments": bench.lane.start["signature"], "device": "cpu"}
+    with torch.no_grad():
+        return Candidate(model, call, described)
+
+
+@pytest.mark.parametrize(("returned", "said"), RETURNED.values(), ids=RETURNED.keys())
+def test_outputs_of_another_form_break_the_contract(
+    bench: Bench, returned: Callable[[torch.Tensor], object], said: str
+) -> None:
+    model = Scale()
+    model.returned = returned
+    with pytest.raises(Broken) as told:
+        candidate(bench, model)
+    assert said in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (
+            Scale(gain="gain", dtype=torch.float64),
+            "lacks scale, (128,) of float32; has gain, (128,) of float64, which the",
+        ),
+        (Scale(dtype=torch.float16), "it has scale as (128,) of float16 instead of (128,) of float32"),
+        (Scale(shift=False), "ModelNew's buffers are not the reference's, by name or in order: it lacks shift"),
+        (More(), "it has more, (3,) of float32, which the reference has not"),
+        (object(), "ModelNew is not a torch.nn.Module"),
+    ],
+    ids=["name", "dtype", "buffer", "parameter", "class"],
+)
+def test_what_differs_from_the_reference_is_named(bench: Bench, model: object, said: str) -> None:
+    with pytest.raises(Broken) as told:
+        candidate(bench, model)
+    assert said in str(told.value)
+
+
+def test_the_clock_runs_until_an_output_is_dense(bench: Bench) -> None:
+    model = Scale()
+    model.returned = lambda right: right.t().contiguous().t()
+    assert all(output.is_contiguous() for output in candidate(bench, model).last)
+
+
+def test_a_forward_may_change_its_buffers(bench: Bench) -> None:
+    """As batch normalization does in train mode; before the next call they are the shared ones again."""
+    model = Scale()
+    model.returned = lambda right: (right.clone(), model.get_buffer("shift").add_(1))[0]
+    judged = candidate(bench, model)
+    right = bench.fill(0, 4)
+    with torch.no_grad():
+        judged.launch([], 3)
+    torch.testing.assert_close(bench.output(0), right)
+
+
+def test_an_exception_is_told_with_its_line(bench: Bench) -> None:
+    source = RIGHT.replace("return torch.addcmul(", "raise ValueError('no such ' + 5_000 * 'n')\n        torch.add(")
+    with bench.started(source) as (_, reply):
+        assert reply["failed"] == "crashed"
+        assert reply["error"].startswith("ValueError: no such nnn")
+        assert reply["error"].endswith("(line 12 of the module, in forward)")
+        assert len(reply["error"]) < 1000
+
+
+def test_a_failure_after_the_start_is_told_as_well(bench: Bench) -> None:
+    source = RIGHT.replace("return torch", "if x[0, 0] == 7: raise SystemExit(0)\n        return torch")
+    with bench.started(source) as (child, _):
+        bench.fill(0, 8)
+        bench.sets[0].tensors["x"].tensor[0, 0] = 7
+        reply = child.ask({"set": 0, "scalars": []}, 10)
+        assert (reply["failed"], reply["error"]) == ("crashed", "SystemExit: 0 (line 12 of the module, in forward)")
+
+
+def test_writing_to_an_input_kills_the_worker(bench: Bench) -> None:
+    with pytest.raises(ChildDied), bench.started(RIGHT.replace("torch.relu(x)", "x.relu_()")):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import torch\nclass Model: ...\n", "cannot import name 'ModelNew'"),
+        ("class ModelNew(:\n", "SyntaxError"),
+        (f"{HEAD}open('/tmp/../etc/passwd')\nclass ModelNew: ...\n", "Error"),
+        (f"{HEAD}import socket\nsocket.create_connection(('127.0.0.1', 9))\nclass ModelNew: ...\n", "Error"),
+    ],
+    ids=["no class", "syntax", "a file of the user's", "network"],
+)
+def test_what_cannot_be_imported_has_not_been_built(bench: Bench, source: str, said: str) -> None:
+    first, again = bench.build(source), bench.build(source)
+    assert first.library is again.library is None
+    assert said in first.error == again.error
+    assert again.record.cached
+
+
+@pytest.mark.compiler
+def test_what_is_compiled_on_import_is_compiled_once(bench: Bench, tmp_path: Path) -> None:
+    """The second process prints what ninja says, and what the first judgement left there is gone."""
+    source = COMPILED + RIGHT.removeprefix(HEAD).replace(
+        "        self.scale =",
+        "        import os, pathlib; left = pathlib.Path(os.environ['TORCH_EXTENSIONS_DIR'], 'left')\n"
+        "        assert not left.exists() or self.again, 'a file of an earlier judgement'\n"
+        "        left.touch(); ModelNew.again = True\n"
+        "        self.scale =",
+    ).replace("    def __init__", "    again = False\n    def __init__")
+    built = bench.build(source)
+    assert built.library is not None, built.error
+    assert "no work to do" not in built.record.log
+    assert list((built.library.parent / places.PRISTINE).rglob("halves.so"))
+    for _ in range(2):
+        with bench.started(source) as (child, ready):
+            assert ready == {}
+            assert "ninja: no work to do." in child.output()
+    assert bench.build(source).record.cached
+
+
+def test_names_come_before_order() -> None:
+    a, b, c = torch.zeros(2), torch.zeros(2), torch.zeros(3)
+    assert adopt.places("parameter", {"a": a, "b": b}, {"b": b, "a": a}, {}) == {"a": "a", "b": "b"}
+    assert adopt.places("parameter", {"a": a, "b": b}, {"p": a, "q": b}, {}) == {"a": "p", "b": "q"}
+    assert adopt.places("parameter", {"a": a}, {}, {"a": a}) == {"a": "a"}
+    assert adopt.places("buffer", {"a": a}, {"a": b, "table": c}, {}) == {"a": "a"}
+
+
+def test_the_differences_of_many_parameters_are_bounded() -> None:
+    wanted = {f"layer{index}.weight": torch.zeros(index) for index in range(50)}
+    with pytest.raises(adopt.Differs) as told:
+        adopt.places("parameter", wanted, {}, {})
+    assert "lacks layer3.weight, (3,) of float32 and 46 more differences" in str(told.value)

@@ -1,0 +1,261 @@
+"""The order of events of a trial, and what each of its checks finds that no other does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from treesearch import languages
+from treesearch.evaluation import build, device, lanes
+from treesearch.evaluation.candidate import Failed
+from treesearch.evaluation.checks import NONE, Check, Checks
+from treesearch.evaluation.evaluator import Bench
+from treesearch.evaluation.inputs import Deck
+from treesearch.evaluation.trial import BURSTS, WATCHED, Outcome, Trial
+from treesearch.records import Label, Problem, Protocol, Status
+
+LONG_SETTLE = 0.05
+HOSTILE = frozenset({Check.SYMBOLS, Check.LIBRARIES})
+"""What would refuse these candidates before they run."""
+KERNEL = """
+#include "problem.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+static void spin(int microseconds) {
+    timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000LL + now.tv_nsec - from.tv_nsec < microseconds * 1000LL);
+}
+ABOVE
+extern "C" int launch(const float* x, float* out, void*) {
+    BEFORE
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+    AFTER
+    return 0;
+}
+"""
+
+
+def kernel(before: str = "", after: str = "", above: str = "") -> str:
+    return KERNEL.replace("ABOVE", above).replace("BEFORE", before).replace("AFTER", after)
+
+
+def thread(body: str) -> tuple[str, str]:
+    """What goes above a launch, and to its start, for a thread that is started once and left running."""
+    above = f"static const float* volatile latest; static void* thread(void*) {{ {body} return nullptr; }}"
+    once = "static bool started = false; pthread_t t; "
+    return above, once + "if (!started) { started = true; pthread_create(&t, nullptr, thread, nullptr); } latest = x;"
+
+
+@pytest.fixture(scope="module")
+def bench(compiler: str, tiny_problem: Problem) -> Iterator[Bench]:
+    made = Bench.set_up(tiny_problem, protocol_of(tiny_problem), lanes.of(device.cpu()), seed=7, without=NONE)
+    yield made
+    made.close()
+
+
+def protocol_of(problem: Problem) -> Protocol:
+    return Protocol(problem.tolerance, deadline_seconds=20, threads=2, nominal_calls=4, repeats=3)
+
+
+@pytest.fixture
+def deck(bench: Bench) -> Deck:
+    assert bench.deck is not None
+    return bench.deck
+
+
+Run = Callable[[], Outcome]
+Try = Callable[..., tuple[Trial, Run]]
+
+
+@pytest.fixture
+def prepare(bench: Bench, deck: Deck, tiny_problem: Problem) -> Try:
+    """Builds a candidate; gives its trial and what runs it."""
+
+    def prepared(source: str = "", *, without: Checks = NONE, settle: float = 0.003) -> tuple[Trial, Run]:
+        lane = replace(lanes.of(device.cpu()), settle_seconds=settle)
+        parts = (deck, bench.sets, bench.baselines)
+        about = (tiny_problem, languages.CPP, protocol_of(tiny_problem), lane)
+        trial = Trial(*about, *parts, without=without | HOSTILE)
+        library = build.build(tiny_problem, languages.CPP, source or kernel(), device.cpu().architecture).library
+        assert library is not None
+        return trial, lambda: trial.run(library)
+
+    return prepared
+
+
+def failure(run: Run) -> tuple[Status, str]:
+    with pytest.raises(Failed) as caught:
+        run()
+    return caught.value.status, caught.value.error
+
+
+# ── the order of events ─────────────────────────────────────────────────────────────────────────
+
+
+def test_every_call_is_visited_and_bursts_come_in_the_second_half(prepare: Try, deck: Deck) -> None:
+    for _ in range(20):
+        visits = prepare()[0]._visits()
+        assert {visit.call for visit in visits} == {*deck.calls, *deck.spares}
+        nominal = sum(call.nominal for call in deck.calls)
+        assert len(visits) == len(deck.calls) + 2 * nominal
+        late = visits[len(visits) // 2 :]
+        assert sum(visit.burst for visit in visits) == sum(visit.burst for visit in late) == BURSTS
+        assert sum(visit.watched for visit in visits) == WATCHED
+        assert all(visit.call.checked for visit in visits if visit.burst or visit.watched)
+
+
+def test_calls_come_in_an_order_drawn_by_lot_unless_that_is_left_out(prepare: Try) -> None:
+    def orders(*without: Check) -> set[tuple[int, ...]]:
+        left_out = frozenset({Check.BURSTS, *without})
+        return {tuple(visit.call.seed for visit in prepare(without=left_out)[0]._visits()) for _ in range(5)}
+
+    assert len(orders()) == 5
+    assert len(orders(Check.SHUFFLE)) == 1
+
+
+def test_new_contents_are_not_seen_before_the_launch_that_they_are_for(prepare: Try) -> None:
+    """A thread counts how often it looked at contents that no launch was called with yet."""
+    body = """
+    static float seen[16]; static const float* last[2];
+    for (;;) {
+        const float* x = latest;
+        if (x && x != last[0]) { last[1] = last[0]; last[0] = x; }
+        for (int i = 0; i < 2; ++i)
+            if (last[i] && memcmp(seen, last[i], sizeof seen) && memcmp(given[i], last[i], 64)) ++looked;
+        usleep(1000);
+    }
+    """
+    above, start = thread(body)
+    above = f"static volatile int looked; static float given[2][16];\n{above}"
+    start = f"if (looked > 15) return 9; looked = 0; {start} memcpy(given[0], x, 64); memcpy(given[1], x, 64);"
+    source = kernel(above=above, before=start)
+    assert prepare(source, settle=LONG_SETTLE)[1]().doubt == ""
+    left_out = frozenset({Check.STOPPED})
+    assert failure(prepare(source, settle=LONG_SETTLE, without=left_out)[1]) == (
+        Status.CRASHED,
+        "launch returned 9; 0 means success",
+    )
+
+
+# ── determinism ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_honest_kernel_bears_no_label_and_sleeps_when_nothing_is_asked(prepare: Try) -> None:
+    trial, run = prepare()
+    outcome = run()
+    assert (outcome.labels, outcome.accuracy.calls) == ((), len(trial.deck.calls) + BURSTS)
+    assert all(burst.times > 1 for burst in trial.bursts)
+    assert len(trial.busy) == WATCHED
+
+
+def test_answers_that_vary_are_right_and_labelled(prepare: Try) -> None:
+    source = kernel(after="static int n = 0; ++n; for (int64_t i = 0; i < x_numel; ++i) out[i] *= 1 + n * 1e-7f;")
+    assert prepare(source)[1]().labels == (Label.VARYING,)
+
+
+# ── bursts ──────────────────────────────────────────────────────────────────────────────────────
+
+FORGED = """
+// The interpreter that measures is in the same process, and this is how to run code in it.
+__attribute__((constructor)) static void patch() {
+    auto ensure = (int (*)())dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    auto run = (int (*)(const char*))dlsym(RTLD_DEFAULT, "PyRun_SimpleString");
+    auto release = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    int state = ensure();
+    if (run("import time; time.perf_counter_ns = iter(range(0, 10**15, 20000)).__next__")) abort();
+    release(state);
+}
+"""
+
+
+def test_what_a_forged_clock_hides_in_each_launch_adds_up_in_a_burst(prepare: Try) -> None:
+    """0.2 ms a launch is within what the controller can tell of a single one."""
+    source = kernel(above=FORGED, before="spin(200);")
+    doubt = prepare(source, without=frozenset({Check.CLOCKS}))[1]().doubt
+    assert "0.02 ms for a single launch in the worker" in doubt
+    assert "in a row seen from outside" in doubt
+    assert prepare(source, without=frozenset({Check.CLOCKS, Check.BURSTS}))[1]().doubt == ""
+
+
+def test_a_process_that_answers_slowly_does_not_excuse_its_bursts(prepare: Try) -> None:
+    """What it takes to launch nothing is subtracted: a candidate could make that as long as it likes."""
+    slow = "import json; own = json.loads; json.loads = lambda s: [t.sleep(0.05) if 'set' not in s else 0, own(s)][1]"
+    above = FORGED.replace('run("import time;', f'run("import time as t; {slow}; import time;')
+    source = kernel(above=above, before="spin(20000);")
+    trial, run = prepare(source)
+    doubt = run().doubt
+    assert min(trial.crossings) > 40
+    assert "in a row seen from outside" in doubt
+
+
+def test_a_kernel_that_takes_as_long_and_says_so_is_believed(prepare: Try) -> None:
+    assert prepare(kernel(before="spin(200);"))[1]().doubt == ""
+
+
+def test_launches_of_a_burst_that_leave_the_last_answer_are_wrong(prepare: Try) -> None:
+    """The second of two launches with equal inputs has to work as well: outputs are overwritten in between."""
+    again = "static float last[64]; if (!memcmp(last, x, sizeof last)) return 0; memcpy(last, x, sizeof last);"
+    status, error = failure(prepare(kernel(before=again))[1])
+    assert status is Status.WRONG
+    assert "not finite" in error
+    assert prepare(kernel(before=again), without=frozenset({Check.BURSTS}))[1]().doubt == ""
+
+
+# ── work after the launch ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_thread_that_works_on_after_launch_returned_breaks_the_contract(prepare: Try) -> None:
+    above, start = thread("for (volatile int i = 0;; ++i) {}")
+    source = kernel(above=above, before=start)
+    assert failure(prepare(source)[1]) == (Status.BROKE_CONTRACT, "work goes on after launch has returned")
+    assert prepare(source, without=frozenset({Check.CPU_TIME}))[1]().labels == ()
+
+
+def test_threads_that_wait_for_the_next_launch_are_accepted(prepare: Try) -> None:
+    above, start = thread("for (;;) usleep(500);")
+    prepare(kernel(above=above, before=start))[1]()
+    parallel = "double sum = 0;\n#pragma omp parallel for reduction(+:sum)\n"
+    parallel += "for (int64_t i = 0; i < x_numel; ++i) sum += x[i];\nif (sum != sum) return 3;"
+    prepare(kernel(before=parallel))[1]()
+
+
+# ── strata ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_kernel_that_is_quick_on_nominal_inputs_alone_is_doubted(prepare: Try) -> None:
+    tell = "double sum = 0, odd = 0; for (int i = 0; i < 8192; ++i) { sum += x[i] * x[i]; odd += x[i] == (int)x[i]; }"
+    tell += " if (sum < 7000 || sum > 9400 || odd > 100) spin(1000);"
+    doubt = prepare(kernel(before=tell))[1]().doubt
+    assert doubt.startswith("slower on stressed inputs: 1"), doubt
+    assert prepare(kernel(before=tell), without=frozenset({Check.STRATA}))[1]().doubt == ""
+
+
+# ── what the audit leaves out ───────────────────────────────────────────────────────────────────
+
+ANSWERS = frozenset({Check.ROWS, Check.ELEMENTS})
+
+
+@pytest.mark.parametrize(
+    ("check", "others", "source", "told"),
+    [
+        (Check.GUARDS, NONE, kernel(after="out[out_numel] = 0;"), "memory next to out"),
+        (Check.ELEMENTS, NONE, kernel(after="out[0] += 0.1f;"), "1 of 8192 elements beyond"),
+        (Check.ROWS, ANSWERS, kernel(after="for (int64_t i = 0; i < x_numel; ++i) out[i] *= 1.05f;"), "rows beyond"),
+        (Check.POISON, ANSWERS, kernel().replace("i = 0;", "i = 1;"), "not finite"),
+    ],
+    ids=["guards", "elements", "rows", "poison"],
+)
+def test_each_check_finds_what_the_others_do_not(
+    prepare: Try, check: Check, others: Checks, source: str, told: str
+) -> None:
+    assert told in failure(prepare(source, without=others - {check})[1])[1]
+    prepare(without=others | {check})[1]()  # it leaves the outputs written
+    prepare(source, without=others | {check})[1]()

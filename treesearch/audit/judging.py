@@ -1,0 +1,159 @@
+"""Judge the corpus: builds side by side, judgements one after another, one evaluator for each problem and language."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from treesearch import languages, problem
+from treesearch.audit import machine, planting
+from treesearch.audit.corpus import Case
+from treesearch.audit.report import Report, Result
+from treesearch.errors import MachineError
+from treesearch.evaluation import device
+from treesearch.evaluation.build import Built
+from treesearch.evaluation.checks import NONE, Checks
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.records import Device, Protocol
+
+DEADLINE_SECONDS = 6.0
+NOMINAL_CALLS = 4
+REPEATS = 3
+
+Group = tuple[Path, str, str]
+"""Problem, language, and kind of device."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where an audit stands. `result` is what `case` got, or None where its turn has come."""
+
+    case: Case
+    result: Result | None
+    done: int
+    total: int
+
+
+Observer = Callable[[Moment], None]
+
+
+@dataclass
+class _Progress:
+    """Counts, and tells whoever wants to know."""
+
+    observe: Observer
+    total: int
+    results: list[Result] = field(default_factory=list)
+
+    def begin(self, case: Case) -> None:
+        self.observe(Moment(case, None, len(self.results), self.total))
+
+    def end(self, result: Result) -> None:
+        self.results.append(result)
+        self.observe(Moment(result.case, result, len(self.results), self.total))
+
+
+def audit(cases: Sequence[Case], *, without: Checks = NONE, observe: Observer = lambda moment: None) -> Report:
+    """Judge every kernel that this machine can run, each against what its file expects.
+
+    Nothing is stored. Ctrl-C ends it early, with what was found until then.
+    """
+    started = time.monotonic()
+    progress = _Progress(observe, len(cases))
+    notes: tuple[str, ...] = ()
+    interrupted = False
+    try:
+        with planting.planted() as traps:
+            notes = traps.notes
+            _judge_all(cases, without, traps, progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    places = {case.path: place for place, case in enumerate(cases)}
+    ordered = sorted(progress.results, key=lambda result: places[result.case.path])
+    return Report(tuple(ordered), time.monotonic() - started, without, interrupted, notes, machine.sandbox())
+
+
+def _judge_all(cases: Sequence[Case], without: Checks, traps: planting.Traps, progress: _Progress) -> None:
+    groups: dict[Group, list[Case]] = {}
+    for case in cases:
+        if absent := machine.absence(case):
+            progress.end(Result(case, absent=absent))
+        else:
+            groups.setdefault((case.problem, case.language, case.device), []).append(case)
+    with _builders() as pool:
+        begun = [_begin(group, members, without, pool) for group, members in groups.items()]
+        for started in begun:
+            _finish(started, traps, progress)
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A group whose kernels are being built; without an evaluator where it could not be set up, for `error`."""
+
+    members: Sequence[Case]
+    evaluator: Evaluator | None = None
+    builds: dict[Future[Built], Case] = field(default_factory=dict)
+    error: str = ""
+
+
+def _begin(group: Group, members: Sequence[Case], without: Checks, pool: ThreadPoolExecutor) -> _Started:
+    path, language, kind = group
+    try:
+        evaluator = _evaluator(path, language, kind, without)
+    except Exception as error:  # one problem or device that fails must not end the audit of the others
+        return _Started(members, error=_sentence(error))
+    return _Started(members, evaluator, {pool.submit(evaluator.build, case.source): case for case in members})
+
+
+def _evaluator(path: Path, language: str, kind: str, without: Checks) -> Evaluator:
+    """One whose seed nobody could know when the corpus was read."""
+    subject = problem.load(str(path))
+    threads = device.cores() if kind == "cpu" else 1
+    protocol = Protocol(subject.tolerance, DEADLINE_SECONDS, threads, NOMINAL_CALLS, REPEATS)
+    return Evaluator(subject, languages.named(language), protocol, _local(kind), without=without)
+
+
+@cache
+def _local(kind: str) -> Device:
+    return device.local(kind)
+
+
+def _finish(started: _Started, traps: planting.Traps, progress: _Progress) -> None:
+    if started.evaluator is None:
+        for case in started.members:
+            progress.end(Result(case, error=started.error))
+        return
+    with started.evaluator as evaluator:
+        for build in as_completed(started.builds):
+            case = started.builds[build]
+            progress.begin(case)
+            progress.end(_judged(case, evaluator, build, traps))
+
+
+def _judged(case: Case, evaluator: Evaluator, build: Future[Built], traps: planting.Traps) -> Result:
+    started = time.monotonic()
+    try:
+        verdict = evaluator.judge(build.result())
+    except Exception as error:  # a kernel that makes the controller fail is a finding, and not the end of the audit
+        evaluator.close()  # the next one gets a bench that is known to be whole
+        return Result(case, error=_sentence(error), seconds=time.monotonic() - started)
+    return Result(case, verdict, traps.harm(), seconds=time.monotonic() - started)
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, MachineError) else f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _builders() -> Iterator[ThreadPoolExecutor]:
+    """One thread a core; an exception, Ctrl-C above all, does not wait for what they still do."""
+    pool = ThreadPoolExecutor(device.cores(), thread_name_prefix="build")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

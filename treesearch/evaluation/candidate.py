@@ -1,0 +1,202 @@
+"""The controller's side of the process that runs one candidate: what it is asked, and the controller's own readings.
+
+Every question is asked in the same way: the line is put into the pipe while the process is stopped, the process is
+continued, its answer is awaited, and it is stopped again. So nothing that it left running sees new contents before it
+is asked about them, and the controller's readings around different questions compare.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from treesearch.evaluation import processes
+from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.checks import Check, Checks
+from treesearch.evaluation.inputs import Scalars
+from treesearch.evaluation.lanes import Lane, worker_command
+from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
+from treesearch.evaluation.walls import Walls
+from treesearch.records import Problem, Protocol, Role, Status
+
+LONGEST_READING = 1 << 62
+"""Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
+TRUSTED, TRUSTED_TURNS = 5, 8
+"""How often a question, and a burst of so many turns without launches, is timed before a candidate is loaded."""
+SPIN_SECONDS = 0.001
+"""How long idle OpenMP threads may go on spinning after a launch, and the worker's interpreter may be busy."""
+IDLE_SECONDS = 0.004
+"""How long a process that was asked nothing is watched."""
+LONGEST_IDLE_SECONDS = 0.05
+"""How long one that wants to run is, at the most: on a busy machine honest threads wait for their turn to sleep."""
+BUSY_SHARE = 0.5
+"""Share of a core; less may be the interpreter, or the machine's own doings."""
+
+
+class Failed(Exception):
+    """The verdict is known, and it is not good."""
+
+    def __init__(self, status: Status, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One launch: the worker's reading and the controller's around it (ms)."""
+
+    inside: float
+    outside: float
+
+
+class Candidate:
+    """A candidate at work in a process of its own, stopped whenever nothing is asked of it.
+
+    Everything it is asked counts against the deadline. What is asked raises Failed where the process dies, does not
+    answer in time, or answers with something else than what was asked for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        protocol: Protocol,
+        lane: Lane,
+        sets: list[BufferSet],
+        library: Path,
+        scalars: Scalars,
+        walls: Walls | None,
+        without: Checks,
+    ) -> None:
+        """Starts the process. The buffers hold contents already: a CUDA candidate runs once while it starts."""
+        self._seconds = protocol.deadline_seconds
+        self._left = protocol.deadline_seconds
+        self._scalars = scalars
+        self._dearest_question = self._dearest_turn = math.inf
+        self._without = without
+        arguments = problem.signature.arguments
+        call = {
+            "library": str(library),
+            "arguments": [argument.dtype if argument.role is Role.SCALAR else "pointer" for argument in arguments],
+            "sets": [buffers.description() for buffers in sets],
+            "scalars": scalars,
+            "without": sorted(without),
+            **lane.start,
+        }
+        self._child = Child(
+            worker_command(lane),
+            limits=lane.limits,
+            descriptors=[descriptor for buffers in sets for descriptor in buffers.descriptors],
+            variables=lane.variables(protocol),
+            walls=walls,
+        )
+        try:
+            self._ask(call)
+            self.overhead(1)  # which maps the pages
+            self._dearest_question = max(self.crossing() for _ in range(TRUSTED))
+            self._dearest_turn = max(self.overhead(TRUSTED_TURNS) for _ in range(TRUSTED)) / TRUSTED_TURNS
+            self._ask({"load": True})
+        except BaseException:  # Ctrl-C too: the child must not outlive this
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._child.close()
+
+    def prepare(self, index: int, scalars: Scalars) -> None:
+        """Have what a launch with other scalars needs made beforehand: the CUDA worker captures a graph for them."""
+        if scalars != self._scalars:
+            self._ask({"prepare": index, "scalars": scalars})
+
+    def crossing(self) -> float:
+        """Milliseconds of a question that launches nothing."""
+        return self._timed({})[1]
+
+    def launch(self, index: int, scalars: Scalars) -> Reading:
+        """One launch on a set of buffers."""
+        reply, outside = self._timed({"set": index, "scalars": scalars})
+        _refuse_error(reply)
+        nanoseconds = reply.get("nanoseconds")
+        if not isinstance(nanoseconds, int) or not 0 < nanoseconds < LONGEST_READING:
+            raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
+        return Reading(nanoseconds / 1e6, outside)
+
+    def burst(self, index: int, scalars: Scalars, times: int) -> float:
+        """Milliseconds of equal launches in a row, outputs overwritten before each, by the controller's clock."""
+        reply, outside = self._timed({"set": index, "scalars": scalars, "times": times})
+        _refuse_error(reply)
+        return outside
+
+    def overhead(self, times: int) -> float:
+        """Milliseconds of all that a burst consists of but the launches; it overwrites the outputs of a set.
+
+        No more than it took before the candidate was loaded, which may have made its process slow to answer.
+        """
+        most = self._dearest_question + times * self._dearest_turn
+        return min(self._timed({"times": times})[1], most)
+
+    def works_unasked(self) -> bool:
+        """Whether the process, or a child of it, uses the CPU while nothing is asked of it."""
+        family = processes.family(self._child.process.pid)
+        with self._awake():
+            time.sleep(SPIN_SECONDS)
+            started, before = time.perf_counter_ns(), processes.cpu_nanoseconds(family)
+            time.sleep(IDLE_SECONDS)
+            used, passed = processes.cpu_nanoseconds(family) - before, time.perf_counter_ns() - started
+            if used > BUSY_SHARE * passed:
+                return True
+            while (wants := processes.runnable(family)) and passed < 1e9 * LONGEST_IDLE_SECONDS:
+                time.sleep(SPIN_SECONDS)
+                passed = time.perf_counter_ns() - started
+            return wants
+
+    def _timed(self, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """The worker's reply, and the controller's own reading around it (ms)."""
+        started = time.perf_counter()
+        reply = self._ask(message)
+        return reply, 1e3 * (time.perf_counter() - started)
+
+    def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Ask the worker, on the candidate's own time."""
+        started = time.monotonic()
+        try:
+            if Check.REPLIES not in self._without:
+                self._child.refuse_unasked()
+            self._child.send(message)
+            with self._awake():
+                return _answered(self._child.receive(self._left))
+        except DeadlinePassed:
+            raise Failed(Status.TIMED_OUT, f"the kernel used up its {self._seconds:g} s and was stopped") from None
+        except ChildDied as death:
+            raise Failed(Status.CRASHED, f"the worker died: {death.reason}") from None
+        finally:
+            self._left -= time.monotonic() - started
+
+    def _awake(self) -> AbstractContextManager[None]:
+        return nullcontext() if Check.STOPPED in self._without else self._child.awake()
+
+
+def _answered(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply, unless it says how the candidate failed."""
+    if "failed" not in reply:
+        return reply
+    broken = reply["failed"] == Status.BROKE_CONTRACT
+    raise Failed(Status.BROKE_CONTRACT if broken else Status.CRASHED, str(reply.get("error", ""))[:1000])
+
+
+def _refuse_error(reply: dict[str, Any]) -> None:
+    code = reply.get("code")
+    if type(code) is not int:
+        raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
+    if code != 0:
+        raise Failed(Status.CRASHED, f"launch returned {code}; 0 means success")

@@ -1,0 +1,162 @@
+"""compute-sanitizer over a kernel that is to be promoted: accesses out of bounds, races, reads of nothing written.
+
+A kernel that can tell that it is watched may behave; what this finds are mistakes whose results happen to be right.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from treesearch.evaluation import inputs, sandbox
+from treesearch.evaluation.checks import Check
+from treesearch.evaluation.cuda import device
+from treesearch.evaluation.walls import Walls, readable, toolchain
+from treesearch.problem.reference import Reference
+from treesearch.records import Argument, Problem, Role
+
+NAME = "compute-sanitizer"
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+FOUND = 86
+"""Exit code that the tool gives where it found something. Its words are shown, and never parsed: a kernel can print
+the same."""
+REPORTS = 5
+"""Errors of one tool that are printed."""
+MOST_CHARACTERS = 800
+"""Of what one tool says."""
+MOST_BYTES = 4 << 30
+"""Of a problem's tensors; larger ones are not tried, since each access takes many times longer under a tool."""
+SCRIPT = Path(__file__).with_name("once.py")
+SEED = 20
+
+
+@dataclass(frozen=True)
+class Sanitized:
+    """What the tools said of one kernel."""
+
+    findings: str
+    """Mistakes, in the tools' words and bounded; empty where they found none."""
+    tools: tuple[str, ...]
+    """Those that came to an end."""
+    not_run: str
+    """Why the others did not, as `not run: …`; empty where all did."""
+    seconds: float
+
+
+def tool() -> str | None:
+    """Path of compute-sanitizer: on PATH, or in the usual places of a toolkit."""
+    if found := shutil.which(NAME):
+        return found
+    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    places = [home / folder / NAME for home in (*homes, Path("/usr/local/cuda")) for folder in ("bin", NAME)]
+    return next((str(place) for place in places if os.access(place, os.X_OK)), None)
+
+
+def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sanitized:
+    """Call a built kernel once under each tool, on contents that are always the same, in `seconds` altogether.
+
+    Holds no lock: whoever calls sees to it that nothing is timed meanwhile.
+    """
+    started = time.monotonic()
+    path, needed = tool(), problem.bytes_read + problem.bytes_written
+    if path is None:
+        return Sanitized("", (), f"not run: {NAME} is not installed", 0.0)
+    if needed > MOST_BYTES:
+        return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
+    findings, ended, not_run = [], [], ""
+    with tempfile.TemporaryDirectory(prefix="treesearch-") as folder:
+        _write_call(Path(folder), library, problem, cudart)
+        for name in TOOLS:
+            left = seconds - (time.monotonic() - started)
+            said = _run(path, name, Path(folder), library, cudart, left)
+            if said.not_run:
+                not_run = said.not_run
+                break
+            ended.append(name)
+            findings += [said.findings] if said.findings else []
+    return Sanitized("\n".join(findings), tuple(ended), not_run, time.monotonic() - started)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What came of one tool: findings, or why it did not run, or neither."""
+
+    findings: str = ""
+    not_run: str = ""
+
+
+def _run(path: str, name: str, folder: Path, library: Path, cudart: str, seconds: float) -> _Said:
+    finished = sandbox.run(
+        command(path, name, folder),
+        seconds=max(seconds, 0.1),
+        limits=sandbox.Limits(file=1 << 30),
+        cwd=folder,
+        walls=_walls(path, folder, library, cudart),
+        variables=device.variables(),
+    )
+    if finished.timed_out:
+        return _Said(not_run=f"not run: {name} took longer than {seconds:.0f} s")
+    if finished.code == FOUND:
+        return _Said(findings=f"{name}: {excerpt(finished.output)}")
+    if finished.code != 0:
+        last = " ".join(finished.output.split())[-300:]
+        return _Said(not_run=f"not run: {name} ended with exit code {finished.code}: {last}")
+    return _Said()
+
+
+def command(path: str, name: str, folder: Path) -> list[str]:
+    """The command line that runs the kernel in `folder` under one tool."""
+    watched = [sys.executable, "-I", "-S", str(SCRIPT), str(folder)]
+    options = ["--tool", name, "--error-exitcode", str(FOUND), "--print-limit", str(REPORTS), "--show-backtrace", "no"]
+    return [path, *options, *watched]
+
+
+def excerpt(output: str) -> str:
+    """What a tool said of the first errors, without its margin, in a bounded number of characters."""
+    lines = [line.removeprefix("=========").strip() for line in output.splitlines() if line.startswith("=========")]
+    told = [line for line in lines if line and not re.match(r"COMPUTE-SANITIZER|Saved host|Host Frame", line)]
+    text = "; ".join(told) or "an error that it does not describe"
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} …"
+
+
+def _walls(path: str, folder: Path, library: Path, cudart: str) -> Walls:
+    """As a worker's, but that the tool starts the kernel's process, and talks to it through a socket."""
+    files = readable(SCRIPT.parent, folder, library, Path(cudart))
+    real = str(Path(os.path.realpath(path)).parent)  # what looks like the tool may be a script beside the real one
+    without = frozenset({Check.NETWORK})
+    return Walls((*files, *toolchain(path), real), (str(folder),), gpu=True, processes=True, without=without)
+
+
+def _write_call(folder: Path, library: Path, problem: Problem, cudart: str) -> None:
+    """What the process needs to know, and the contents of one call."""
+    made = inputs.sample(problem, Reference(problem.name, problem.source), SEED)
+    scalars = iter(made.scalars)
+    arguments: list[dict[str, Any]] = []
+    for index, argument in enumerate(problem.signature.arguments):
+        if argument.role is Role.SCALAR:
+            arguments.append({"kind": argument.dtype, "value": next(scalars)})
+        else:
+            content = _write(folder / f"{index}.bin", argument, made.values)
+            arguments.append({"kind": "tensor", "bytes": argument.nbytes, "content": content})
+    call = {"library": str(library), "cudart": cudart, "arguments": arguments}
+    (folder / "call.json").write_text(json.dumps(call))
+
+
+def _write(path: Path, argument: Argument, values: dict[str, torch.Tensor]) -> str:
+    """Name of the file with a tensor's contents; nothing for an output."""
+    if argument.role is Role.OUTPUT:
+        return ""
+    tensor = values[argument.name].cpu().contiguous()
+    path.write_bytes(ctypes.string_at(tensor.data_ptr(), tensor.nbytes))
+    return path.name

@@ -1,0 +1,155 @@
+"""A candidate's ModelNew over one set of shared buffers."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import os
+from typing import Any
+
+import torch
+from torch import nn
+
+from treesearch.evaluation import baseline
+from treesearch.evaluation.baseline import Subject
+from treesearch.evaluation.open import adopt
+from treesearch.problem.reference import assign, buffers, weights
+
+KERNEL, NOTHING = "kernel", "nothing"
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+
+
+class Broken(Exception):
+    """The candidate broke the contract; the text says how."""
+
+
+def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """A tensor over a described buffer, with no more access than the candidate is due, and no descriptor left."""
+    access = mmap.PROT_READ | (mmap.PROT_WRITE if buffer["writable"] else 0)
+    address = LIBC.mmap(None, buffer["length"], access, mmap.MAP_SHARED, buffer["descriptor"], 0)
+    if address is None or address == ctypes.c_void_p(-1).value:
+        raise OSError("cannot map a buffer")
+    os.close(buffer["descriptor"])
+    memory = (ctypes.c_uint8 * buffer["length"]).from_address(address)
+    nbytes = torch.empty(shape, dtype=dtype, device="meta").nbytes
+    data = torch.frombuffer(memory, dtype=torch.uint8)
+    return data[buffer["offset"] : buffer["offset"] + nbytes].view(dtype).view(shape)
+
+
+class HostSubject(Subject):
+    map = staticmethod(map_tensor)
+
+
+class Candidate:
+    """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
+
+    def __init__(self, model: object, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
+        """Raises Broken where the model is none, or has other parameters or buffers than the reference."""
+        if not isinstance(model, nn.Module):
+            raise Broken("ModelNew is not a torch.nn.Module")
+        self.device = torch.device(call["device"])
+        self.poisons = "poison" not in call.get("without", ())
+        made = HostSubject if self.device.type == "cpu" else baseline.kind(self.device.type)
+        self.subject = made(call, described)
+        self.model = _moved(model, self.device)
+        self.changing = self._adopt()
+        self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
+        self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+        self._hand_over()
+        for which in self.subject.calls:
+            self.subject.warm_up(which)
+
+    def launch(self, scalars: list[Any], times: int) -> int:
+        """Nanoseconds of so many calls together; the outputs of the last are then in the shared buffers."""
+        spent = 0
+        for _ in range(times):
+            self._renew()
+            nanoseconds, returned = self.subject.call(KERNEL, scalars)
+            spent += nanoseconds
+            self.last = self._checked(returned)
+        self._hand_over()
+        return spent
+
+    def rest(self, times: int) -> None:
+        """All that `launch` does but the calls."""
+        for _ in range(times):
+            self._renew()
+            self.subject.call(NOTHING, self.subject.scalars)
+        self._hand_over()
+
+    def _adopt(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """Give the model the shared parameters. Returns its own copies of buffers, beside the shared ones.
+
+        A forward may change its buffers, which the shared ones do not allow.
+        """
+        parameters, held = weights(self.model), buffers(self.model)
+        wanted = {name: tensor for name, tensor in self.subject.state.items() if name in self.subject.parameters}
+        others = {name: tensor for name, tensor in self.subject.state.items() if name not in wanted}
+        try:
+            by_name = adopt.places("parameter", wanted, parameters, held)
+            of_buffers = adopt.places("buffer", others, held, parameters)
+        except adopt.Differs as difference:
+            raise Broken(str(difference)) from None
+        own = {name: tensor.clone() for name, tensor in others.items()}
+        assign(self.model, {place: wanted[name] for name, place in by_name.items()})
+        assign(self.model, {place: own[name] for name, place in of_buffers.items()})
+        return [(own[name], others[name]) for name in others]
+
+    def _forward(self, *inputs: Any) -> list[object]:
+        """What is timed: outputs are dense when the clock stops, and nothing runs any more on any stream."""
+        returned = self.model(*inputs)
+        outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
+        dense = [output.contiguous() if isinstance(output, torch.Tensor) else output for output in outputs]
+        if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
+            torch.cuda.synchronize()
+        return dense
+
+    def _renew(self) -> None:
+        """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
+
+        A forward that leaves its output as it found it would pass otherwise.
+        """
+        for own, shared in self.changing:
+            own.copy_(shared)
+        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
+        for output in self.last if self.poisons else ():
+            if _place(output) not in kept:
+                output.fill_(math.nan if output.is_floating_point() else 1)
+
+    def _hand_over(self) -> None:
+        for shared, output in zip(self.subject.outputs, self.last, strict=True):
+            shared.copy_(output)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def _checked(self, returned: object) -> list[torch.Tensor]:
+        """The outputs, if they are the reference's in number, kind, shape and dtype; else raises Broken."""
+        outputs = returned if isinstance(returned, list) else []
+        if len(outputs) != len(self.subject.outputs):
+            raise Broken(f"forward returns {len(outputs)} values, and the reference {len(self.subject.outputs)}")
+        for index, (output, shared) in enumerate(zip(outputs, self.subject.outputs, strict=True)):
+            if type(output) not in (torch.Tensor, nn.Parameter):  # a subclass could compute when it is copied
+                raise Broken(f"output {index} is a {type(output).__name__}, not a plain torch.Tensor")
+            if output.shape != shared.shape or output.dtype != shared.dtype or output.device != shared.device:
+                raise Broken(f"output {index} is {_form(output)}; it has to be {_form(shared)}")
+        return outputs
+
+
+def _moved(model: nn.Module, device: torch.device) -> nn.Module:
+    """With all that it holds on the device, tensors in plain attributes included."""
+    model = model.to(device).requires_grad_(False)
+    assign(model, {name: tensor.to(device) for name, tensor in buffers(model).items()})
+    return model
+
+
+def _form(tensor: torch.Tensor) -> str:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    return f"{tuple(tensor.shape)} of {dtype} on {tensor.device.type}"
+
+
+def _place(value: object) -> int:
+    """Where a tensor's memory starts; 0 for what is none."""
+    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else 0
