@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from treesearch import languages, problem
+from treesearch.evaluation.checks import Check
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Evaluation, Problem, Protocol, Status
 
@@ -96,11 +97,20 @@ def tiny(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
         yield evaluator
 
 
+@pytest.fixture(scope="session")
+def lenient(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
+    """One that does not look at what a library imports, so that what comes after that can be attacked."""
+    protocol = Protocol(tiny_problem.tolerance, deadline_seconds=3, threads=2, nominal_calls=4, repeats=3)
+    imports = frozenset({Check.SYMBOLS, Check.LIBRARIES})
+    with Evaluator(tiny_problem, languages.CPP, protocol, seed=7, without=imports) as evaluator:
+        yield evaluator
+
+
 @pytest.fixture
-def judge(tiny: Evaluator) -> Iterator[Judge]:
+def judge(lenient: Evaluator) -> Iterator[Judge]:
     """Judges a candidate for the tiny problem; whatever it did, an honest kernel must be verified afterwards."""
-    yield tiny.evaluate
-    after = tiny.evaluate(HONEST_TINY)
+    yield lenient.evaluate
+    after = lenient.evaluate(HONEST_TINY)
     assert after.status is Status.VERIFIED, after.error
 
 

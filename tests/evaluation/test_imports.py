@@ -92,17 +92,17 @@ HONEST = {
     "memory and text": "void* p = calloc(4, 8); p = realloc(p, 64); memset(p, 1, 64); char t[32];"
     ' snprintf(t, sizeof t, "%zu", strlen("abc")); out[0] = atof(t); free(p);',
     "printing": 'printf("%f\\n", out[0]); fflush(stdout); fprintf(stderr, "%d\\n", (int)x[0]);',
-    "mathematics": "for (int i = 0; i < 64; ++i) out[i] = tanhf(x[i]) + erff(x[i]) + lgamma(x[i]) + powf(x[i], out[i]);",
+    "mathematics": "for (int i = 0; i < 64; ++i) out[i] = tanhf(x[i]) + erff(x[i]) + lgamma(x[i]) + pow(x[i], 3);",
     "wide arithmetic": "__int128 a = (__int128)x[0] * 77; out[0] = (float)(a / (__int128)(x[1] + 2)); "
     "__float128 q = x[0]; out[1] = (double)(q * q);",
     "containers": "std::vector<float> v(x, x + 64); std::map<std::string, int> m; m[std::to_string(v[0])] = 1;"
     " std::sort(v.begin(), v.end()); std::unordered_map<int, int> h; h[3] = 4; out[0] = v[m.size() + h.size()];",
-    "threads": "std::mutex m; std::once_flag f; std::thread t([&] { std::lock_guard<std::mutex> held(m); out[0] = 1; });"
+    "threads": "std::mutex m; std::once_flag f; std::thread t([&] { std::lock_guard held(m); out[0] = 1; });"
     " std::call_once(f, [] {}); t.join(); auto later = std::async(std::launch::async, [] { return 2; }); out[1] ="
     " later.get(); std::condition_variable c; c.notify_all(); std::atomic<int> a{3}; out[2] = a.load();",
     "exceptions": 'try { if (x[0] > 2) throw std::runtime_error("no"); } catch (const std::exception& e) { return 3; }',
     "streams": "std::ostringstream s; s << std::setprecision(3) << x[0]; std::cout << s.str() << std::endl;",
-    "tasks": "#pragma omp parallel\n#pragma omp single\n#pragma omp taskloop\nfor (int i = 0; i < 64; ++i) out[i] = x[i];"
+    "tasks": "#pragma omp parallel\n#pragma omp single\n#pragma omp taskloop\nfor (int i = 0; i < 9; ++i) out[i] = 1;"
     "\nout[0] = omp_get_max_threads();",
     "random numbers of its own": "std::mt19937 g(7); std::normal_distribution<float> d; out[0] = d(g);",
 }
@@ -133,7 +133,7 @@ def test_what_a_launch_has_a_use_for_passes(reason: Reason) -> None:
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, fill, 32, 0);
         void* found; cudaDriverEntryPointQueryResult how;
         cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &how);
-        void* table; cudaGetSymbolAddress(&table, weights); out += first(0);"""
+        void* table; cudaGetSymbolAddress(&table, weights);"""
     before = "__constant__ float weights[64]; __device__ int first(int v) { return v; }"
     assert reason(cuda(body, before), CUDA) == ""
 
@@ -170,7 +170,7 @@ ASKED_FOR = {
     "from assembly": ("execve", "", 'long p; asm("movq execve@GOTPCREL(%%rip), %0" : "=r"(p)); out[0] = p;'),
     "by another version": ("fopen", 'extern "C" void* old(const char*, const char*); asm(".symver old, '
                            'fopen@GLIBC_2.2.5");', 'out[0] = old("/tmp/a", "r") != nullptr;'),
-    "through a table": ("kill", "#include <signal.h>\nint (*table[])(pid_t, int) = {kill};", "out[0] = table[0](1, 0);"),
+    "through a table": ("kill", "#include <signal.h>\nint (*all[])(pid_t, int) = {kill};", "out[0] = all[0](1, 0);"),
     "from a resolver": ("unlink", '#include <unistd.h>\nextern "C" int (*chosen())(const char*) { return unlink; }\n'
                         'extern "C" int gone(const char*) __attribute__((ifunc("chosen")));', 'gone("/tmp/a");'),
     "from a constructor": ("ptrace", "#include <sys/ptrace.h>\n__attribute__((constructor)) void early() {"
@@ -208,7 +208,7 @@ CALLED = {
     "allocation": ("cudaMalloc", "cudaMalloc(&scratch, 64);"),
     "waiting": ("cudaStreamSynchronize", "cudaStreamSynchronize(stream);"),
     "streams": ("cudaStreamCreate", "cudaStream_t other; cudaStreamCreate(&other);"),
-    "whether it is captured": ("cudaStreamIsCapturing", "cudaStreamCaptureStatus s; cudaStreamIsCapturing(stream, &s);"),
+    "being captured": ("cudaStreamIsCapturing", "cudaStreamCaptureStatus s; cudaStreamIsCapturing(stream, &s);"),
     "host functions": ("cudaLaunchHostFunc", "cudaLaunchHostFunc(stream, [](void*) {}, nullptr);"),
     "limits": ("cudaDeviceSetLimit", "cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 << 20);"),
     "the driver": ("cuMemAlloc_v2", "void* f; cudaDriverEntryPointQueryResult r;"

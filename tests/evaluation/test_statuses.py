@@ -6,8 +6,10 @@ import os
 
 import pytest
 
+from treesearch import languages
+from treesearch.evaluation.checks import Check
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.records import Evaluation, Status
+from treesearch.records import Evaluation, Problem, Protocol, Status
 
 SOFTMAX = """
 #include "problem.h"
@@ -237,9 +239,9 @@ def test_a_dropped_bias_is_wrong(depthwise_conv2d_small: Evaluator) -> None:
 
 
 def test_an_answer_that_a_thread_writes_after_launch_returned_is_wrong(softmax_small: Evaluator) -> None:
-    source = "#include <thread>\n#include <chrono>\n" + softmax().replace("int launch", "int late")
+    source = "#include <thread>\n" + softmax().replace("int launch", "int late")
     body = """std::thread([=] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        for (volatile int i = 0; i < 100000000; ++i) {}
         late(x, out, scratch);
     }).detach();"""
     wrong(softmax_small.evaluate(source + filled_with(softmax_small, body)))
@@ -252,7 +254,9 @@ def test_threads_that_are_joined_are_accepted(softmax_small: Evaluator) -> None:
     assert judged.status is Status.VERIFIED, judged.error
 
 
-def test_a_candidate_sees_no_api_key(tiny: Evaluator, honest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_candidate_sees_no_api_key(
+    compiler: str, tiny_problem: Problem, honest: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     look = """
     #include <stdlib.h>
@@ -264,5 +268,8 @@ def test_a_candidate_sees_no_api_key(tiny: Evaluator, honest: str, monkeypatch: 
     }
     """
     assert os.environ["OPENAI_API_KEY"] == "sk-secret"
-    judged = tiny.evaluate(honest + look)
+    protocol = Protocol(tiny_problem.tolerance, nominal_calls=2, repeats=1)
+    able_to_look = frozenset({Check.SYMBOLS})
+    with Evaluator(tiny_problem, languages.CPP, protocol, seed=7, without=able_to_look) as evaluator:
+        judged = evaluator.evaluate(honest + look)
     assert judged.status is Status.VERIFIED, judged.error

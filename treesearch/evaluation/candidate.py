@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from treesearch.evaluation import processes
+from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.inputs import Scalars
@@ -85,6 +86,7 @@ class Candidate:
             "sets": [buffers.description() for buffers in sets],
             "scalars": scalars,
             "without": sorted(without),
+            "lockdown": sandboxes.available(walls.gpu).lockdown(walls) if walls else None,
             **lane.start,
         }
         self._child = Child(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from treesearch.evaluation import build, cache, checks, device, floor, inputs, lanes, target, walls
+from treesearch.evaluation import build, cache, checks, device, floor, imports, inputs, lanes, target, walls
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
@@ -158,7 +158,10 @@ class Evaluator:
         except Failed as failure:
             return self._evaluation(failure.status, built.record, failure.error, time.monotonic() - started)
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
-        return self._evaluation(status, built.record, outcome.doubt, time.monotonic() - started, outcome)
+        seconds = time.monotonic() - started
+        return self._evaluation(
+            status, built.record, outcome.doubt, seconds, outcome, self._labels(built.library, outcome)
+        )
 
     def _try(self, bench: Bench, library: Path) -> Outcome:
         assert self._lane is not None, "it was made with the bench"
@@ -191,7 +194,13 @@ class Evaluator:
         return self._bench
 
     def _evaluation(
-        self, status: Status, record: Build | None, error: str, seconds: float = 0.0, outcome: Outcome | None = None
+        self,
+        status: Status,
+        record: Build | None,
+        error: str,
+        seconds: float = 0.0,
+        outcome: Outcome | None = None,
+        labels: tuple[Label, ...] = (),
     ) -> Evaluation:
         return Evaluation(
             status=status,
@@ -204,14 +213,16 @@ class Evaluator:
             software=self.software,
             seed=self._seed if self._bench else 0,
             seconds=seconds + (record.seconds if record else 0.0),
-            labels=self._labels(outcome) if outcome else (),
+            labels=labels,
             sandbox=walls.available(self.device.kind == "cuda").description if record else "",
         )
 
-    def _labels(self, outcome: Outcome) -> tuple[Label, ...]:
+    def _labels(self, library: Path, outcome: Outcome) -> tuple[Label, ...]:
         found = [*outcome.labels]
         if not self.language.sealed:
             found.append(Label.OPEN)
+        elif imports.calls_library(library, self.problem):
+            found.append(Label.LIBRARY)
         if floor.algorithmic(self.problem, outcome.measurement.kernel.median, self.device):
             found.append(Label.ALGORITHMIC)
         return tuple(found)

@@ -21,8 +21,9 @@ from treesearch.records import Device, Problem, Protocol
 MEMORY_SHARE = 0.75
 """Share of the machine's memory that a candidate may map."""
 FILE_BYTES = 16 << 20
-STORE_BANDWIDTH = 2.5e11
-"""Bytes a second that no core, nor multiprocessor, can store to its caches: 64 bytes a cycle at 4 GHz, 128 at 2 GHz."""
+STORE_BANDWIDTH = 3.7e11
+"""Bytes a second that no core, nor multiprocessor, can move to or from its caches: 64 bytes a cycle at 5.7 GHz, 128 at
+2.8 GHz."""
 BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
 FLUSH_FACTOR = 5

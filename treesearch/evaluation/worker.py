@@ -13,6 +13,7 @@ all of that but the launches.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import mmap
 import os
@@ -58,6 +59,18 @@ def scratch_pointer(library: ctypes.CDLL) -> int | None:
     return ctypes.addressof(ctypes.c_char.from_buffer(area))
 
 
+def lock_down(how: dict[str, Any] | None) -> None:
+    """Have the kernel refuse this process, for good, the system calls that no candidate needs."""
+    if how is None:
+        return
+    spec = importlib.util.spec_from_file_location("lockdown", how["module"])
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.install(how["call"], bytes.fromhex(how["program"]))
+
+
 def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tuple[int, int]]:
     """Address and size of what is overwritten before each launch of a burst."""
     areas = zip(pointers, buffers, strict=True)
@@ -80,6 +93,7 @@ def timed(launch: Callable[[], int], times: int, areas: list[tuple[int, int]]) -
 
 def load(call: dict[str, Any]) -> tuple[Any, int | None]:
     """The candidate's `launch`, and its scratch area."""
+    lock_down(call["lockdown"])
     library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
     launch = library.launch
     launch.restype = ctypes.c_int

@@ -121,7 +121,7 @@ NOT_CXX = (
     "basic_(?:file|[io]?fstream)",
     "stdio_(?:sync_)?filebuf",
     "13random_device",
-    "6chrono",
+    r"(?<!wait_untilEPjjbNSt)(?<!wait_until_steadyEPjjbNSt)6chrono",  # std::future waits through these
     "11__sleep_for",
     "3cin|4wcin",
     r"St6localeC[12]E\w*PKc|6locale6global",

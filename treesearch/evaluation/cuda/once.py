@@ -3,7 +3,7 @@
 Runs as a script in an interpreter without site packages: `python once.py FOLDER`, where the folder holds `call.json`
 and the contents of inputs and parameters. Every tensor is an allocation of its own of exactly its size, so that what
 lies beyond is nobody's; outputs and scratch are left as they come, so that reading them before they are written shows.
-Exits with 0 once `launch` was called, whatever came of it: tools give a code of their own only where the program's is 0.
+Exits with 0 once `launch` was called, whatever came of it: tools only then give an exit code of their own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from treesearch.evaluation.walls.inside import landlock, lockdown, seccomp, syst
 from treesearch.evaluation.walls.walls import Walls, readable
 
 CONFINE = Path(__file__).parent / "inside" / "confine.py"
-LOCKDOWN = Path(lockdown.__file__)
 NOBODY = 65534
 PROBE_SECONDS = 20.0
 MOST_TASKS = 1024 + 64 * (os.cpu_count() or 1)
@@ -109,7 +108,7 @@ class Sandbox:
         scoped = "pid" in self.namespaces or self.landlock >= 6
         alone = "processes" in kept and not walls.processes
         rules = seccomp.for_kernel(network="network" in kept, processes=alone, signals=alone and not scoped)
-        return {"module": str(LOCKDOWN), "call": system.known()["seccomp"], "program": seccomp.program(rules).hex()}
+        return {"module": lockdown.__file__, "call": system.known()["seccomp"], "program": seccomp.program(rules).hex()}
 
 
 def _left_out(walls: Walls) -> set[str]:
@@ -163,7 +162,7 @@ sys.exit(cuda.cuInit(0) or cuda.cuDevicePrimaryCtxRetain(ctypes.byref(made), 0))
 def _trouble(sandbox: Sandbox, gpu: bool) -> str:
     """Why a child does not run behind such walls, or nothing."""
     text = f"{PROBE}\n{GPU_PROBE}" if gpu else PROBE
-    walls = Walls(readable(LOCKDOWN), gpu=gpu)
+    walls = Walls(readable(), gpu=gpu)
     program = [os.path.realpath(sys.executable), "-I", "-S", "-c", text]
     none = {"memory": 0, "data": 0, "file": 0}
     command = sandbox.command(program, walls, none, parent=0, supervised=False, cgroup="")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treesearch.evaluation.checks import NONE, Check, Checks
+from treesearch.evaluation.walls.inside import lockdown
 
 EXTRA = "TREESEARCH_SANDBOX_READ"
 """Environment variable with further folders that children may read, separated by colons: a compiler in an unusual
@@ -19,6 +20,8 @@ SYSTEM = (
 """What programs need of a system: no home folder, no configuration, nothing of what runs."""
 GPU_SYSTEM = ("/sys", "/etc/nvidia", "/usr/share/nvidia")
 GPU_DEVICES = "nvidia*"
+LOCKDOWN = lockdown.__file__
+"""What workers load in order to refuse system calls to a candidate."""
 HARMLESS_DEVICES = ("/dev/null", "/dev/zero", "/dev/full")
 
 
@@ -54,7 +57,7 @@ class Walls:
 
 def readable(*files: Path) -> tuple[str, ...]:
     """Paths for `Walls.readable`, with what this interpreter consists of."""
-    return (*interpreter(), *map(str, files))
+    return (*interpreter(), LOCKDOWN, *map(str, files))
 
 
 def interpreter() -> tuple[str, ...]:

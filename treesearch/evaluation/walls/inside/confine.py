@@ -61,7 +61,8 @@ def put_up_walls(settings: dict[str, Any]) -> None:
         # CUDA names its threads through /proc, and does not start where that cannot be written.
         landlock.restrict(readable, [*writable, *devices, "/proc"], **walls)
     if settings["seccomp"]:
-        seccomp.install(seccomp.at_start(walls["network"]))
+        paths = "mount" not in settings["namespaces"]
+        seccomp.install(seccomp.at_start(network=walls["network"], paths=paths))
 
 
 def die_with(parent: int) -> None:

@@ -52,13 +52,17 @@ class Rule:
     """The call passes if its argument has none of these bits."""
 
 
-def at_start(network: bool) -> list[Rule]:
-    """Rules for whatever runs behind walls, compilers included. `network`: whether that is to be kept out."""
+def at_start(*, network: bool, paths: bool) -> list[Rule]:
+    """Rules for whatever runs behind walls, compilers included. `network`: whether that is to be kept out.
+
+    `paths`: sockets of this machine's services can be found in the file system, so that none may be connected to.
+    """
     rules = [Rule(name) for name in ALWAYS]
     # What clone3 asks for lies in memory, where no filter can look; libc then falls back to clone.
     rules += [Rule("clone", argument=0, forbidden=CLONE_NEW), Rule("clone3", ABSENT)]
     if network:
         rules += [Rule("socket", argument=0, allowed=(AF_UNIX,))]
+        rules += [Rule("connect")] if paths else []
     return rules
 
 

@@ -1,4 +1,4 @@
-// hostile: attaches to its parent as a debugger would
+// hostile: takes an open file of its parent's, as a debugger may
 // problem: square
 // verdict: crashed
 #include "problem.h"
@@ -19,14 +19,20 @@ static void compute(const float* x, float* out) {
     for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
 }
 
-static bool attached() {
-    const long parent = call(110);  // getppid
-    if (call(101, 0x4206, parent, 0, 0) != 0) return false;  // ptrace: seize, which does not stop it
-    return true;
+static bool taken() {
+    const long parent = call(434, call(110), 0);  // pidfd_open of getppid
+    if (parent < 0) return false;
+    for (long descriptor = 0; descriptor < 64; ++descriptor) {
+        const long copy = call(438, parent, descriptor, 0);  // pidfd_getfd
+        if (copy < 0) continue;
+        call(3, copy);
+        return true;
+    }
+    return false;
 }
 
 extern "C" int launch(const float* x, float* out, void*) {
-    static const bool reached = attached();
+    static const bool reached = taken();
     if (!reached) return 1;
     compute(x, out);
     return 0;

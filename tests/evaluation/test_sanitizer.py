@@ -1,0 +1,153 @@
+"""Mistakes whose results are right, which only compute-sanitizer finds, and honest kernels that it finds none in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.problem.conftest import source_of
+from treesearch import problem
+from treesearch.evaluation.build import build
+from treesearch.evaluation.cuda import sanitizer
+from treesearch.languages import CUDA
+from treesearch.records import Problem
+
+LAUNCH = """
+#include "problem.h"
+__global__ void sums(const float* x, float* out, float* scratch) {
+    BODY
+}
+extern "C" int64_t scratch_bytes(void) { return 4 * x_numel; }
+extern "C" int launch(const float* x, float* out, void* scratch, cudaStream_t stream) {
+    sums<<<x_dim0, x_dim1, 0, stream>>>(x, out, (float*)scratch);
+    return (int)cudaGetLastError();
+}
+"""
+"""One block a row, one thread an element; `out` is the sum of a row, at each of its elements."""
+
+ROW = "int row = blockIdx.x * x_dim1, i = threadIdx.x;"
+SHARED = f"""{ROW}
+    __shared__ float kept[x_dim1];
+    kept[i] = x[row + i];
+    BARRIER
+    float sum = 0;
+    for (int j = 0; j < x_dim1; ++j) sum += kept[j];
+    out[row + i] = sum;
+"""
+HONEST = {
+    "plain": f"{ROW} float sum = 0; for (int j = 0; j < x_dim1; ++j) sum += x[row + j]; out[row + i] = sum;",
+    "shared memory": SHARED.replace("BARRIER", "__syncthreads();"),
+    "scratch": f"{ROW} scratch[row + i] = x[row + i]; __syncthreads(); float sum = 0;"
+    " for (int j = 0; j < x_dim1; ++j) sum += scratch[row + j]; out[row + i] = sum;",
+}
+MISTAKEN = {
+    "memcheck": HONEST["plain"].replace("float sum = 0;", "float sum = 0 * (x[x_numel + 64 + i] == 3);"),
+    "racecheck": SHARED.replace("BARRIER", ""),
+    "initcheck": HONEST["plain"].replace("float sum = 0;", "float sum = scratch[row + i] == 3e-39f ? 1 : 0;"),
+}
+"""Bodies by the tool that finds the mistake in them."""
+
+
+@pytest.fixture(scope="module")
+def row_sums() -> Problem:
+    forward = "x: return x.sum(1, keepdim=True).expand_as(x).contiguous()"
+    return problem.from_source("row_sums", source_of(forward, "torch.randn(64, 256)"))
+
+
+def library_of(subject: Problem, body: str) -> Path:
+    built = build(subject, CUDA, LAUNCH.replace("BODY", body))
+    assert built.library is not None, built.error
+    return built.library
+
+
+def sanitized(subject: Problem, body: str) -> sanitizer.Sanitized:
+    from treesearch.evaluation.cuda import device
+
+    if sanitizer.tool() is None:
+        pytest.skip("compute-sanitizer is absent (it comes with the CUDA toolkit)")
+    return sanitizer.sanitize(library_of(subject, body), subject, device.cudart(), 120)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tool", MISTAKEN)
+def test_a_mistake_that_does_not_show_in_the_result_is_found(row_sums: Problem, tool: str) -> None:
+    found = sanitized(row_sums, MISTAKEN[tool])
+    assert found.not_run == ""
+    assert f"{tool}: " in found.findings
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_kernel_is_clean(row_sums: Problem, name: str) -> None:
+    found = sanitized(row_sums, HONEST[name])
+    assert (found.findings, found.not_run, found.tools) == ("", "", sanitizer.TOOLS)
+
+
+@pytest.mark.gpu
+def test_a_tool_that_takes_too_long_is_said_not_to_have_run(row_sums: Problem) -> None:
+    if sanitizer.tool() is None:
+        pytest.skip("compute-sanitizer is absent (it comes with the CUDA toolkit)")
+    from treesearch.evaluation.cuda import device
+
+    found = sanitizer.sanitize(library_of(row_sums, HONEST["plain"]), row_sums, device.cudart(), 0.1)
+    assert (found.findings, found.tools) == ("", ())
+    assert "took longer" in found.not_run
+
+
+def test_without_the_tool_nothing_is_claimed(
+    row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    monkeypatch.setenv("CUDA_PATH", str(tmp_path))
+    if sanitizer.tool() is not None:
+        pytest.skip("compute-sanitizer lies in a place that no variable hides")
+    found = sanitizer.sanitize(tmp_path / "kernel.so", row_sums, "", 10)
+    assert (found.findings, found.tools, found.not_run) == ("", (), "not run: compute-sanitizer is not installed")
+
+
+def fake(folder: Path, script: str) -> None:
+    """A tool of the real one's name that does what the script says."""
+    path = folder / "compute-sanitizer"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def faked(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    (tmp_path / "kernel.so").touch()
+    return tmp_path
+
+
+@pytest.mark.gpu
+def test_only_the_exit_code_says_that_something_was_found(row_sums: Problem, faked: Path) -> None:
+    """A kernel can print what the tool would."""
+    fake(faked, "echo '========= Invalid __global__ read of size 4 bytes'; echo '========= ERROR SUMMARY: 9 errors'")
+    assert sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20).findings == ""
+    fake(faked, "echo '========= ERROR SUMMARY: 0 errors'; exit 86")
+    assert "memcheck: ERROR SUMMARY: 0 errors" in sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20).findings
+
+
+@pytest.mark.gpu
+def test_a_tool_that_does_not_work_is_said_not_to_have_run(row_sums: Problem, faked: Path) -> None:
+    fake(faked, "echo 'this device is not supported'; exit 3")
+    found = sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20)
+    assert (found.findings, found.tools) == ("", ())
+    assert found.not_run == "not run: memcheck ended with exit code 3: this device is not supported"
+
+
+def test_what_is_said_is_bounded() -> None:
+    said = sanitizer.excerpt("\n".join(f"========= Invalid read number {index}" for index in range(10_000)))
+    assert said.startswith("Invalid read number 0; Invalid read number 1;")
+    assert len(said) < 1000
+
+
+def test_a_call_holds_the_contents_of_all_but_the_outputs(row_sums: Problem, tmp_path: Path) -> None:
+    sanitizer._write_call(tmp_path, tmp_path / "kernel.so", row_sums, "libcudart.so")
+    call = json.loads((tmp_path / "call.json").read_text())
+    assert [argument["bytes"] for argument in call["arguments"]] == [4 * 64 * 256] * 2
+    assert (tmp_path / call["arguments"][0]["content"]).stat().st_size == 4 * 64 * 256
+    assert call["arguments"][1]["content"] == ""
