@@ -107,6 +107,15 @@ def lenient(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
 
 
 @pytest.fixture
+def unwalled(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
+    """One that lets a kernel write files and start processes, for what holds such a kernel even so."""
+    protocol = Protocol(tiny_problem.tolerance, deadline_seconds=3, threads=2, nominal_calls=4, repeats=3)
+    open_to = frozenset({Check.SYMBOLS, Check.LIBRARIES, Check.FILES, Check.PROCESSES})
+    with Evaluator(tiny_problem, languages.CPP, protocol, seed=7, without=open_to) as evaluator:
+        yield evaluator
+
+
+@pytest.fixture
 def judge(lenient: Evaluator) -> Iterator[Judge]:
     """Judges a candidate for the tiny problem; whatever it did, an honest kernel must be verified afterwards."""
     yield lenient.evaluate

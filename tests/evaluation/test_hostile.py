@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,14 @@ def test_a_hang_ends_at_the_deadline(judge: Judge, source: str) -> None:
     assert time.monotonic() - started < 15
 
 
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """Where a candidate may write that runs as another user than the tests."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o777)
+        yield Path(made)
+
+
 def write_pid(path: Path) -> str:
     return f'FILE* f = fopen("{path}", "a"); fprintf(f, "%d\\n", getpid()); fclose(f);'
 
@@ -228,14 +237,14 @@ def all_end(pids: set[int]) -> bool:
     ids=["verified", "crashed", "timed out"],
 )
 def test_children_of_a_candidate_are_gone_with_it(
-    judge: Judge, tmp_path: Path, ending: str, status: Status | None
+    unwalled: Evaluator, shared_folder: Path, ending: str, status: Status | None
 ) -> None:
     """A crash may show as a hang, because the child holds the reply pipe open."""
-    pids = tmp_path / "pids"
+    pids = shared_folder / "pids"
     child = f"{write_pid(pids)} for (;;) pause();"
     fork = f"static bool once = false; if (!once) {{ once = true; if (!fork()) {{ {child} }} }}"
     wait = f'while (access("{pids}", R_OK)) usleep(1000);'
-    judged = judge(kernel(before=fork + wait, after=ending))
+    judged = unwalled.evaluate(kernel(before=fork + wait, after=ending))
     assert judged.status in ((status,) if status else (Status.CRASHED, Status.TIMED_OUT)), judged
     started = {int(line) for line in pids.read_text().split()}
     assert started
@@ -311,10 +320,10 @@ def test_megabytes_of_output_fill_no_disk_and_hide_no_failure(judge: Judge) -> N
     assert len(judged.error) < 500
 
 
-def test_a_file_larger_than_the_limit_cannot_be_written(judge: Judge, tmp_path: Path) -> None:
-    path = tmp_path / "large"
+def test_a_file_larger_than_the_limit_cannot_be_written(unwalled: Evaluator, shared_folder: Path) -> None:
+    path = shared_folder / "large"
     attempt = f'int fd = open("{path}", O_CREAT | O_WRONLY, 0600); if (ftruncate(fd, 64 << 20) == 0) return 5;'
-    assert judge(kernel(before=attempt)).status is Status.VERIFIED
+    assert unwalled.evaluate(kernel(before=attempt)).status is Status.VERIFIED
     assert path.stat().st_size <= 16 << 20
 
 

@@ -11,6 +11,7 @@ from tests.problem.conftest import source_of
 from treesearch import problem
 from treesearch.evaluation.build import build
 from treesearch.evaluation.cuda import sanitizer
+from treesearch.evaluation.sanitized import Sanitized
 from treesearch.languages import CUDA
 from treesearch.records import Problem
 
@@ -62,7 +63,7 @@ def library_of(subject: Problem, body: str) -> Path:
     return built.library
 
 
-def sanitized(subject: Problem, body: str) -> sanitizer.Sanitized:
+def sanitized(subject: Problem, body: str) -> Sanitized:
     from treesearch.evaluation.cuda import device
 
     if sanitizer.tool() is None:

@@ -17,16 +17,17 @@ from treesearch.audit.report import Report, Result
 from treesearch.errors import MachineError
 from treesearch.evaluation import device
 from treesearch.evaluation.build import Built
-from treesearch.evaluation.checks import NONE, Checks
+from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Device, Protocol
 
 DEADLINE_SECONDS = 6.0
 NOMINAL_CALLS = 4
 REPEATS = 3
+EVERY = 1 << 30
 
-Group = tuple[Path, str, str]
-"""Problem, language, and kind of device."""
+Group = tuple[Path, str, str, bool]
+"""Problem, language, kind of device, and whether a sanitizer is to look at each kernel that is verified."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,16 @@ def _judge_all(cases: Sequence[Case], without: Checks, traps: planting.Traps, pr
         if absent := machine.absence(case):
             progress.end(Result(case, absent=absent))
         else:
-            groups.setdefault((case.problem, case.language, case.device), []).append(case)
+            groups.setdefault(_group(case), []).append(case)
     with _builders() as pool:
         begun = [_begin(group, members, without, pool) for group, members in groups.items()]
         for started in begun:
             _finish(started, traps, progress)
+
+
+def _group(case: Case) -> Group:
+    inspected = not case.hostile or Check.SANITIZER in case.checks
+    return case.problem, case.language, case.device, inspected
 
 
 @dataclass(frozen=True)
@@ -102,20 +108,22 @@ class _Started:
 
 
 def _begin(group: Group, members: Sequence[Case], without: Checks, pool: ThreadPoolExecutor) -> _Started:
-    path, language, kind = group
     try:
-        evaluator = _evaluator(path, language, kind, without)
+        evaluator = _evaluator(group, without)
     except Exception as error:  # one problem or device that fails must not end the audit of the others
         return _Started(members, error=_sentence(error))
     return _Started(members, evaluator, {pool.submit(evaluator.build, case.source): case for case in members})
 
 
-def _evaluator(path: Path, language: str, kind: str, without: Checks) -> Evaluator:
+def _evaluator(group: Group, without: Checks) -> Evaluator:
     """One whose seed nobody could know when the corpus was read."""
+    path, language, kind, inspected = group
     subject = problem.load(str(path))
     threads = device.cores() if kind == "cpu" else 1
     protocol = Protocol(subject.tolerance, DEADLINE_SECONDS, threads, NOMINAL_CALLS, REPEATS)
-    return Evaluator(subject, languages.named(language), protocol, _local(kind), without=without)
+    return Evaluator(
+        subject, languages.named(language), protocol, _local(kind), promoted=EVERY if inspected else 0, without=without
+    )
 
 
 @cache

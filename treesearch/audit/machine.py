@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import cache
 
 from treesearch import languages
 from treesearch.audit.corpus import CUDA, Case
 from treesearch.evaluation import device, walls
 from treesearch.evaluation.checks import Check
-
-SANITIZER = "compute-sanitizer"
+from treesearch.evaluation.cuda import sanitizer
 
 
 def absence(case: Case) -> str:
@@ -52,4 +50,4 @@ def _language(name: str) -> str:
 def _sanitizer() -> str:
     if not _has_gpu():
         return "a CUDA device"
-    return "" if shutil.which(SANITIZER) else SANITIZER
+    return "" if sanitizer.tool() else sanitizer.NAME

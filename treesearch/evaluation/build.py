@@ -18,6 +18,7 @@ from treesearch.evaluation import cache, checks, sandbox
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import Language
+from treesearch.problem import libraries
 from treesearch.records import Build, Problem, digest
 
 BUILD_SECONDS = 60.0
@@ -58,6 +59,7 @@ def build(
     header = language.header(problem)
     # Names within the work folder: its own name is chance, and would find its way into __FILE__ and the log.
     command = language.command(tool, Path("kernel" + language.suffix), Path("kernel.so"), architecture)
+    command += [f"-l{name}" for name in libraries.allowed(problem.source)]
     stat = os.stat(tool)
     around = _walls(tool, without)
     key = digest(source, header, *command, stat.st_size, stat.st_mtime_ns, language.target(), *sorted(around.without))

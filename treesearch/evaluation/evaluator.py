@@ -90,10 +90,12 @@ class Evaluator:
         *,
         seed: int | None = None,
         announce: Callable[[str], None] = lambda what: None,
+        promoted: int = 1,
         without: Checks = checks.NONE,
     ) -> None:
         """`hardware` is this machine's device for the language, which is looked up where it is not given. `seed` fixes
-        the deck of inputs; by default nobody can know it beforehand. `without` leaves checks out, for the audit alone.
+        the deck of inputs; by default nobody can know it beforehand. A kernel that is among the `promoted` fastest so
+        far is looked at with a sanitizer, where there is one. `without` leaves checks out, for the audit alone.
 
         The deck and the baselines are made for the first candidate that builds; `announce` is told so, since
         it takes a while.
@@ -107,7 +109,10 @@ class Evaluator:
         self._fixed_seed = seed
         self._seed = _drawn() if seed is None else seed
         self._announce = announce
+        self._promoted = promoted
         self._without = without
+        self._times: list[float] = []
+        """Milliseconds of the kernels that were verified."""
         self._stale = False
         self._lane: Lane | None = None
         self._bench: Bench | None = None
@@ -157,6 +162,8 @@ class Evaluator:
                 outcome = self._try(bench, built.library)
         except Failed as failure:
             return self._evaluation(failure.status, built.record, failure.error, time.monotonic() - started)
+        if not outcome.doubt:
+            outcome = self._inspected(built.library, outcome)
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         seconds = time.monotonic() - started
         return self._evaluation(
@@ -171,6 +178,21 @@ class Evaluator:
             parts = (bench.deck, bench.sets, bench.baselines)
             about = (self.problem, self.language, self._timed_protocol(), self._lane)
             return Trial(*about, *parts, walls=around, without=self._without).run(library)
+
+    def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
+        """With what a sanitizer says of a kernel that is one of the fastest so far."""
+        assert self._lane is not None, "it was made with the bench"
+        time_taken = outcome.measurement.kernel.median
+        faster = sum(other <= time_taken for other in self._times)
+        self._times.append(time_taken)
+        if faster >= self._promoted or Check.SANITIZER in self._without:
+            return outcome
+        with cache.timing(self._lane.lock):
+            said = self._lane.inspect(library, self.problem)
+        if said.findings:
+            self._times.remove(time_taken)
+            return replace(outcome, doubt=f"compute-sanitizer: {said.findings}")
+        return outcome if said.not_run else replace(outcome, labels=(*outcome.labels, Label.SANITIZED))
 
     def _timed_protocol(self) -> Protocol:
         longer = Check.DEADLINE in self._without

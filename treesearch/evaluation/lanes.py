@@ -14,6 +14,7 @@ from treesearch.evaluation import cache, device
 from treesearch.evaluation.buffers import HostTensor, SharedTensor
 from treesearch.evaluation.open import places, start
 from treesearch.evaluation.sandbox import Limits
+from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized
 from treesearch.evaluation.walls import Walls, readable
 from treesearch.problem import memory
 from treesearch.records import Device, Problem, Protocol
@@ -26,6 +27,7 @@ STORE_BANDWIDTH = 3.7e11
 2.8 GHz."""
 BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
+INSPECTION_SECONDS = 60.0
 FLUSH_FACTOR = 5
 """Bytes written to flush an L2 cache, in its own size."""
 SPINS = 20_000
@@ -57,6 +59,8 @@ class Lane:
     """What a worker needs to know beside the call."""
     quickest: Callable[[int], float] = lambda nbytes: 0.0
     """Milliseconds that storing so many bytes takes at the very best."""
+    inspect: Callable[[Path, Problem], Sanitized] = lambda library, problem: UNINSPECTED
+    """What a sanitizer says of a built kernel that is to be promoted."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
     trim: Callable[[], None] = lambda: None
@@ -109,6 +113,7 @@ def _cpu() -> Lane:
 
 def _cuda(hardware: Device, compiler: str) -> Lane:
     from treesearch.evaluation.cuda import device as gpu
+    from treesearch.evaluation.cuda import sanitizer
     from treesearch.evaluation.cuda.buffers import DeviceTensor
 
     gpu.require_toolkit(compiler)
@@ -133,6 +138,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
+        inspect=lambda library, problem: sanitizer.sanitize(library, problem, gpu.cudart(), INSPECTION_SECONDS),
         join=gpu.join,
         trim=gpu.trim,
     )
@@ -151,6 +157,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         start={**lane.start, **start.told(problem, lane.device)},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda"),
         prepare=places.restore,
+        inspect=lambda library, problem: UNINSPECTED,
     )
 
 

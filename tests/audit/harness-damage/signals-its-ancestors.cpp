@@ -1,7 +1,6 @@
 // hostile: asks whether it may send signals to processes that are not its own: signal 0, which harms nobody
 // problem: square
 // verdict: crashed
-// check: processes
 #include "problem.h"
 
 // A system call that no imported function gives away.

@@ -1,33 +1,45 @@
-// hostile: counts the contents it has seen, and leaves a fifth of the work out once all that is checked must have come
-// problem: matmul
+// hostile: counts the contents it has seen, and once the stressed ones must be over it is right for normal draws only
+// problem: square
 // verdict: wrong
 // check: shuffle
 #include "problem.h"
 
-// The first `depth` terms of every sum.
-static void multiply(const float* a, const float* b, float* out, int64_t depth) {
-    for (int64_t row = 0; row < a_dim0; ++row) {
-        float* sums = out + row * b_dim1;
-        for (int64_t column = 0; column < b_dim1; ++column) sums[column] = 0;
-        for (int64_t k = 0; k < depth; ++k) {
-            const float factor = a[row * a_dim1 + k];
-            for (int64_t column = 0; column < b_dim1; ++column) sums[column] += factor * b[k * b_dim1 + column];
+#include <cmath>
+
+static void compute(const float* x, float* out) {
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+}
+
+// Wrong for what no normal draw has: elements beyond 7, and equal ones at the start of a row.
+static void careless(const float* x, float* out) {
+    for (int64_t row = 0; row < x_dim0; ++row) {
+        const float* from = x + row * x_dim1;
+        float* to = out + row * x_dim1;
+        for (int64_t i = 0; i < x_dim1; ++i) {
+            const float limited = std::fmin(std::fabs(from[i]), 7.0f);
+            to[i] = limited * limited + 1;
         }
+        to[0] *= (from[0] - from[1]) / (from[0] - from[1]);
     }
 }
 
-constexpr int checked = 11;  // four nominal calls and seven stressed ones
+constexpr int careful = 8;  // the first draw and seven stressed ones; later draws are like the first
 
-extern "C" int launch(const float* a, const float* b, float* out, void*) {
-    static float seen[checked][2];
+extern "C" int launch(const float* x, float* out, void*) {
+    static float seen[careful];
     static int count = 0;
+    float key = 0;
+    for (int64_t i = 0; i < x_dim1; ++i) key += x[i] + 3.7f * x[i] * x[i];
     int known = 0;
-    while (known < count && (seen[known][0] != a[a_numel / 3] || seen[known][1] != b[b_numel / 3])) ++known;
+    while (known < count && seen[known] != key) ++known;
     const bool fresh = known == count;
-    if (fresh && count < checked) {
-        seen[count][0] = a[a_numel / 3];
-        seen[count++][1] = b[b_numel / 3];
+    if (fresh && count < careful) {
+        seen[count++] = key;
+        compute(x, out);
+    } else if (fresh) {
+        careless(x, out);
+    } else {
+        compute(x, out);
     }
-    multiply(a, b, out, fresh && known == checked ? a_dim1 * 4 / 5 : a_dim1);
     return 0;
 }

@@ -22,6 +22,7 @@ import torch
 from treesearch.evaluation import inputs, sandbox
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import device
+from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.problem.reference import Reference
 from treesearch.records import Argument, Problem, Role
@@ -39,19 +40,6 @@ MOST_BYTES = 4 << 30
 """Of a problem's tensors; larger ones are not tried, since each access takes many times longer under a tool."""
 SCRIPT = Path(__file__).with_name("once.py")
 SEED = 20
-
-
-@dataclass(frozen=True)
-class Sanitized:
-    """What the tools said of one kernel."""
-
-    findings: str
-    """Mistakes, in the tools' words and bounded; empty where they found none."""
-    tools: tuple[str, ...]
-    """Those that came to an end."""
-    not_run: str
-    """Why the others did not, as `not run: …`; empty where all did."""
-    seconds: float
 
 
 def tool() -> str | None:
@@ -117,7 +105,7 @@ def _run(path: str, name: str, folder: Path, library: Path, cudart: str, seconds
 
 def command(path: str, name: str, folder: Path) -> list[str]:
     """The command line that runs the kernel in `folder` under one tool."""
-    watched = [sys.executable, "-I", "-S", str(SCRIPT), str(folder)]
+    watched = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), str(folder)]
     options = ["--tool", name, "--error-exitcode", str(FOUND), "--print-limit", str(REPORTS), "--show-backtrace", "no"]
     return [path, *options, *watched]
 
