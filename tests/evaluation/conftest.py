@@ -101,7 +101,7 @@ def tiny(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
 def lenient(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
     """One that does not look at what a library imports, so that what comes after that can be attacked."""
     protocol = Protocol(tiny_problem.tolerance, deadline_seconds=3, threads=2, nominal_calls=4, repeats=3)
-    imports = frozenset({Check.SYMBOLS, Check.LIBRARIES})
+    imports = frozenset({Check.SYMBOLS})
     with Evaluator(tiny_problem, languages.CPP, protocol, seed=7, without=imports) as evaluator:
         yield evaluator
 
@@ -110,7 +110,7 @@ def lenient(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
 def unwalled(compiler: str, tiny_problem: Problem) -> Iterator[Evaluator]:
     """One that lets a kernel write files and start processes, for what holds such a kernel even so."""
     protocol = Protocol(tiny_problem.tolerance, deadline_seconds=3, threads=2, nominal_calls=4, repeats=3)
-    open_to = frozenset({Check.SYMBOLS, Check.LIBRARIES, Check.FILES, Check.PROCESSES})
+    open_to = frozenset({Check.SYMBOLS, Check.FILES, Check.PROCESSES})
     with Evaluator(tiny_problem, languages.CPP, protocol, seed=7, without=open_to) as evaluator:
         yield evaluator
 

@@ -17,7 +17,7 @@ from treesearch.evaluation.trial import BURSTS, WATCHED, Outcome, Trial
 from treesearch.records import Label, Problem, Protocol, Status
 
 LONG_SETTLE = 0.05
-HOSTILE = frozenset({Check.SYMBOLS, Check.LIBRARIES})
+HOSTILE = frozenset({Check.SYMBOLS})
 """What would refuse these candidates before they run."""
 KERNEL = """
 #include "problem.h"

@@ -29,6 +29,9 @@ class SharedTensor:
     tensor: torch.Tensor
     raw: torch.Tensor
 
+    output = False
+    """Whether it is one, to be overwritten before each launch."""
+
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, *, writable: bool) -> None:
         """`writable`: whether the child may write it."""
         self.nbytes = torch.empty(shape, dtype=dtype, device="meta").nbytes
@@ -36,8 +39,11 @@ class SharedTensor:
         self._shape, self._dtype = shape, dtype
 
     @classmethod
-    def of(cls, argument: Argument) -> Self:
-        return cls(argument.shape, getattr(torch, argument.dtype), writable=argument.role is Role.OUTPUT)
+    def of(cls, argument: Argument, without: Checks = NONE) -> Self:
+        output = argument.role is Role.OUTPUT
+        made = cls(argument.shape, getattr(torch, argument.dtype), writable=output or Check.INPUTS in without)
+        made.output = output
+        return made
 
     def poison(self) -> None:
         """Fill with what no kernel would leave: NaN, or the guard byte for types that have none."""
@@ -58,6 +64,7 @@ class SharedTensor:
             "offset": GUARD,
             "nbytes": self.nbytes,
             "writable": self.writable,
+            "output": self.output,
         }
 
     def close(self) -> None:
@@ -97,13 +104,13 @@ class HostTensor(SharedTensor):
 class BufferSet:
     """One tensor per pointer argument of `launch`, in order."""
 
-    def __init__(self, signature: Signature, kind: type[SharedTensor] = HostTensor) -> None:
+    def __init__(self, signature: Signature, kind: type[SharedTensor] = HostTensor, without: Checks = NONE) -> None:
         self.signature = signature
         pointers = [argument for argument in signature.arguments if argument.role is not Role.SCALAR]
         self.tensors: dict[str, SharedTensor] = {}
         try:
             for argument in pointers:
-                self.tensors[argument.name] = kind.of(argument)
+                self.tensors[argument.name] = kind.of(argument, without)
         except BaseException:  # Ctrl-C too: what was made so far holds memory that nobody else would free
             self.close()
             raise

@@ -14,9 +14,7 @@ class Check(StrEnum):
 
     # of the built library
     SYMBOLS = "symbols"
-    """It imports no function that a kernel has no use for."""
-    LIBRARIES = "libraries"
-    """It needs no library but those that a kernel is built with."""
+    """It imports no function that a kernel has no use for, and needs no library but those that it is built with."""
     GRAPH_NODES = "graph-nodes"
     """What a CUDA launch enqueues are kernels, copies and fills on the device, all of its own."""
 

@@ -46,7 +46,7 @@ class Bench:
             # Before the deck, which takes a share of what memory is left for keeping contents.
             sets: list[BufferSet] = []
             for _ in range(BUFFER_SETS):
-                sets.append(BufferSet(problem.signature, lane.tensors))
+                sets.append(BufferSet(problem.signature, lane.tensors, without))
                 made.callback(sets[-1].close)
             sample = inputs.sample(problem, reference, seed)
             for buffers in sets:

@@ -34,10 +34,10 @@ RUNTIME_NAMES = ("cuda", "__cuda")
 def refused(library: Path, language: Language, problem: Problem, without: Checks = checks.NONE) -> str:
     """Why the library must not be loaded, in words for whoever wrote it; nothing where it may be.
 
-    `without` leaves out SYMBOLS or LIBRARIES. A file that is no shared object, or one such as no linker makes, is
+    `without` may leave out SYMBOLS. A file that is no shared object, or one such as no linker makes, is
     refused.
     """
-    if language.imports is None or {Check.SYMBOLS, Check.LIBRARIES} <= without:
+    if language.imports is None or Check.SYMBOLS in without:
         return ""
     imports = with_libraries(language.imports, libraries.allowed(problem.source))
     try:
@@ -46,9 +46,7 @@ def refused(library: Path, language: Language, problem: Problem, without: Checks
         return f"what was built is not a shared object that can be examined: {error}"
     except OSError as error:
         raise MachineError(f"Cannot read {library}: {error}.") from error
-    reasons = [] if Check.LIBRARIES in without else _libraries(found, imports)
-    if Check.SYMBOLS not in without:
-        reasons += _functions(found, imports, library)
+    reasons = _libraries(found, imports) + _functions(found, imports, library)
     if not reasons:
         return ""
     return "; ".join([*reasons, *([imports.advice] if imports.advice else [])])

@@ -74,7 +74,7 @@ def lock_down(how: dict[str, Any] | None) -> None:
 def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tuple[int, int]]:
     """Address and size of what is overwritten before each launch of a burst."""
     areas = zip(pointers, buffers, strict=True)
-    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["writable"]]
+    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["output"]]
 
 
 def timed(launch: Callable[[], int], times: int, areas: list[tuple[int, int]]) -> dict[str, int]:

@@ -192,7 +192,7 @@ class Candidate:
 def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tuple[int, int]]:
     """Address and size of what is overwritten before each replay of a burst."""
     areas = zip(pointers, buffers, strict=True)
-    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["writable"]]
+    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["output"]]
 
 
 def answer(candidate: Candidate, command: dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
