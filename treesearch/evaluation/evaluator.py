@@ -26,6 +26,8 @@ from treesearch.records import Build, Device, Evaluation, Label, Problem, Protoc
 
 BUFFER_SETS = 2
 """Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
+SECOND_LOOKS = 2
+"""How often a kernel whose time is in doubt is tried again before it is called suspect."""
 EXTENDED = 3
 """Deadlines that a kernel is given where the audit does without one."""
 
@@ -158,8 +160,9 @@ class Evaluator:
             bench = self._ready_bench()
             started = time.monotonic()
             outcome = self._try(bench, built.library)
-            if outcome.doubt:  # a busy machine casts doubt as well: look once more before saying so
-                outcome = self._try(bench, built.library)
+            for _ in range(SECOND_LOOKS):  # a busy machine casts doubt as well
+                if outcome.doubt:
+                    outcome = self._try(bench, built.library)
         except Failed as failure:
             return self._evaluation(failure.status, built.record, failure.error, time.monotonic() - started)
         if not outcome.doubt:
