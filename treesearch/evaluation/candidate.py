@@ -121,8 +121,11 @@ class Candidate:
             self._ask({"prepare": index, "scalars": scalars})
 
     def crossing(self) -> float:
-        """Milliseconds of a question that launches nothing."""
-        return self._timed({})[1]
+        """Milliseconds of a question that launches nothing.
+
+        No more than it took before the candidate was loaded, which may have made its process slow to answer.
+        """
+        return min(self._timed({})[1], self._dearest_question)
 
     def launch(self, index: int, scalars: Scalars) -> Reading:
         """One launch on a set of buffers."""

@@ -12,7 +12,7 @@ import torch
 from treesearch.records import Ratio, Timing
 
 RESAMPLES = 2000
-MARGIN_MS = 0.3
+MARGIN_MS = 0.2
 MARGIN_SHARE = 0.25
 BURST_MS = 5.0
 """What a burst should take at least, so that what a kernel hides in each launch adds up."""

@@ -24,6 +24,8 @@ SHORTEST_ROW = 32
 """Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 LARGEST = 3e4
 """Stress outputs stay below this, within float16's range, unless nominal outputs already exceed it."""
+FAR = 28672.0
+"""Nearly as large as float16 bears."""
 SHRINK = (1.0, 0.25, 0.0625)
 FEWEST_CALLS = 10
 """Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
@@ -175,6 +177,17 @@ def _spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.where(drawn < 1 / 64, 8 * x.sign(), torch.zeros((), device=x.device))
 
 
+def _one_in_all(value: float) -> Change:
+    """One element that is far from all others, which no sample of them tells of."""
+
+    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        changed = x.clone()
+        changed.view(-1)[torch.randint(x.numel(), (1,), generator=generator, device=x.device)] = value
+        return changed
+
+    return change
+
+
 STRESS: dict[str, Change] = {
     "weights": lambda x, _: x,
     "offset": lambda x, _: 8 + x / 4,
@@ -182,6 +195,9 @@ STRESS: dict[str, Change] = {
     "large": lambda x, _: 64 * x,
     "ties": lambda x, _: x.round().clamp(-1, 1),
     "spikes": _spikes,
+    "outliers": lambda x, g: torch.where(torch.rand(x.shape, generator=g, device=x.device) < 1 / 512, 64 * x, x),
+    "peak": _one_in_all(FAR),
+    "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
 }
 """How each kind of stress changes a nominal floating-point input (as float32). `weights` changes only those."""

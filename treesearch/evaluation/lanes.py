@@ -155,7 +155,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         program=(sys.executable, "-s", "-B", "-P", str(Path(__file__).parent / "open" / "main.py")),
         variables=lambda protocol: {**lane.variables(protocol), **added},
         start={**lane.start, **start.told(problem, lane.device)},
-        walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda"),
+        walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
         inspect=lambda library, problem: UNINSPECTED,
     )

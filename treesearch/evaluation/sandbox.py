@@ -25,6 +25,8 @@ from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.walls import Sandbox, Tier, Walls, cgroup
 
+LOOK_SECONDS = 0.25
+"""How often it is looked how much a command has written."""
 MAX_REPLY_BYTES = 1 << 16
 MAX_OUTPUT_BYTES = 1 << 16
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH")
@@ -76,7 +78,10 @@ class Finished:
 def environment(extra: Mapping[str, str] | None = None, walls: Walls | None = None) -> dict[str, str]:
     everything = walls is not None and Check.ENVIRONMENT in walls.without
     kept = dict(os.environ) if everything else {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "HOME": "/tmp" if walls else tempfile.gettempdir(), **(extra or {})}
+    home = "/tmp" if walls else tempfile.gettempdir()
+    # Restartable sequences are a way to have code run on waking up; a worker is refused them.
+    sequences = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"} if walls else {}
+    return {**kept, "HOME": home, **sequences, **(extra or {})}
 
 
 class _Confined:
@@ -100,8 +105,13 @@ def run(
     cwd: Path,
     walls: Walls | None = None,
     variables: Mapping[str, str] | None = None,
+    space: int = 0,
 ) -> Finished:
-    """Run a command to its end and return its merged output; at the deadline its whole group is killed."""
+    """Run a command to its end and return its merged output; at the deadline its whole group is killed.
+
+    `space`: bytes that may come to lie in the folders that its walls let it write to, before it is killed; 0 for as
+    many as there is room for.
+    """
     started = time.monotonic()
     confined = _Confined(command, limits, walls, supervised=True)
     with tempfile.TemporaryFile() as output:
@@ -114,16 +124,47 @@ def run(
             env=environment({"TMPDIR": "/tmp" if _private(walls) else str(cwd), **(variables or {})}, walls),
             start_new_session=True,
         )
+        said = ""
         try:
-            process.wait(timeout=seconds)
-            timed_out = False
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out = not _ends(process, seconds, walls.writable if walls and space else (), space)
+        except _TooMuch:
+            timed_out, said = False, f"\nit wrote more than {space >> 20} MiB and was stopped"
         finally:
             kill_group(process)
             cgroup.remove(confined.cgroup)
-        text = head_and_tail(output.fileno())
+        text = head_and_tail(output.fileno()) + said
     return Finished(process.returncode, text, timed_out, time.monotonic() - started)
+
+
+class _TooMuch(Exception):
+    """A command has written more than it may."""
+
+
+def _ends(process: subprocess.Popen[bytes], seconds: float, folders: Sequence[str], space: int) -> bool:
+    """Wait for a command; whether it ended in time. Raises _TooMuch once more than `space` bytes lie in `folders`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            process.wait(timeout=min(left, LOOK_SECONDS) if folders else left)
+            return True
+        except subprocess.TimeoutExpired:
+            if time.monotonic() >= deadline:
+                return False
+        if sum(map(_disk_use, folders)) > space:
+            raise _TooMuch
+
+
+def _disk_use(folder: str) -> int:
+    """Bytes on disk of the files in a folder that is being written to."""
+    size, due = 0, [folder]
+    while due:
+        with contextlib.suppress(OSError), os.scandir(due.pop()) as found:  # things come and go
+            for entry in found:
+                size += 512 * entry.stat(follow_symlinks=False).st_blocks
+                if entry.is_dir(follow_symlinks=False):
+                    due.append(entry.path)
+    return size
 
 
 def _private(walls: Walls | None) -> bool:

@@ -129,7 +129,7 @@ class Protocol:
     threads: int = 1
     nominal_calls: int = 8
     repeats: int = 5
-    version: int = 2
+    version: int = 3
 
     @property
     def id(self) -> str:

@@ -154,10 +154,15 @@ class Candidate:
         if self.scratch_bytes:
             self.cuda.call("cuMemsetD8Async", self.scratch, 0xFF, self.scratch_bytes, self.stream)
 
+    def flush(self) -> None:
+        """Have the L2 cache hold nothing of the call before, lines that were to persist included."""
+        self.cuda.call("cuCtxResetPersistingL2Cache")
+        self.cuda.call("cuMemsetD8Async", self.flushed, 0, self.flush_bytes, self.stream)
+
     def timed(self, graph: int | None) -> int:
         """Nanoseconds of one replay with a cold L2 cache; of nothing, where there is no graph."""
         self.poison_scratch()
-        self.cuda.call("cuMemsetD8Async", self.flushed, 0, self.flush_bytes, self.stream)
+        self.flush()
         self.cuda.call("cuEventRecord", self.events[0], self.stream)
         if graph is not None:
             self.cuda.call("cuGraphLaunch", graph, self.stream)
@@ -176,7 +181,7 @@ class Candidate:
         for _ in range(times):
             for address, size in self.outputs[index] if self.poisoned else []:
                 self.cuda.call("cuMemsetD8Async", address, 0xFF, size, self.stream)
-            self.cuda.call("cuMemsetD8Async", self.flushed, 0, self.flush_bytes, self.stream)
+            self.flush()
             if graph is not None:
                 self.cuda.call("cuGraphLaunch", graph, self.stream)
         self.join("the kernel failed")

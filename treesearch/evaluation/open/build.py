@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -59,7 +60,7 @@ def build(
 def _import(
     language: Language, command: list[str], variables: dict[str, str], source: str, home: Path, without: Checks
 ) -> Built:
-    shutil.rmtree(home, ignore_errors=True)  # of a build that was killed
+    places.remove(home)  # of a build that was killed
     (home / places.WORK).mkdir(parents=True)
     file = home / places.SOURCE
     file.write_text(source, errors="replace")
@@ -72,6 +73,7 @@ def _import(
         cwd=home,
         variables={**variables, **places.caches(home)},
         walls=places.walls(home, gpu=gpu, without=without),
+        space=places.MOST_BYTES,
     )
     log = finished.output.replace(f"{home}/", "")
     record = Build(_printed(command), time.monotonic() - started, False, log)
@@ -80,14 +82,24 @@ def _import(
     if finished.code != 0 and shutil.disk_usage(home).free < LEAST_FREE:
         raise OSError(errno.ENOSPC, "too little space to tell a failed build from a full disk")
     if finished.code != 0:
-        file.unlink(missing_ok=True)
-        shutil.rmtree(home / places.WORK)
-        (home / "log.txt").write_text(log)
-        return Built(None, record, _failure(language, log))
+        return _refused(file, log, record, _failure(language, log))
     file.write_text(source, errors="replace")  # whatever the module did to its own file
-    places.keep(home)
+    try:
+        places.keep(home)
+    except places.Untidy as reason:
+        log = f"{log}\n{reason}".strip()
+        return _refused(file, log, replace(record, log=log), _failure(language, log))
     (home / "log.txt").write_text(log)
     return Built(file, record)
+
+
+def _refused(file: Path, log: str, record: Build, error: str) -> Built:
+    """Of a build that failed nothing is kept but what was said."""
+    file.unlink(missing_ok=True)
+    for folder in (places.WORK, places.PRISTINE):
+        places.remove(file.parent / folder)
+    (file.parent / "log.txt").write_text(log)
+    return Built(None, record, error)
 
 
 def _cached(language: Language, home: Path, command: str) -> Built:

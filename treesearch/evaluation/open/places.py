@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ was built somewhere else."""
 PRISTINE = "pristine"
 """What `WORK` held when the build was done."""
 TEMPORARY_BYTES = 2 << 30
+MOST_ENTRIES, MOST_BYTES, MOST_DEPTH = 20_000, 1 << 30, 64
+"""What a build may leave."""
 
 
 def variables(architecture: str) -> dict[str, str]:
@@ -49,14 +52,18 @@ def caches(home: Path) -> dict[str, str]:
     }
 
 
-def walls(home: Path, *, gpu: bool, without: Checks = NONE) -> Walls:
-    """What a process that imports a module may reach: Python with its packages, compilers, and the module's folder."""
-    compilers = [compiler for compiler in (CPP.compiler(), CUDA.compiler()) if compiler]
+def walls(home: Path, *, gpu: bool, judged: bool = False, without: Checks = NONE) -> Walls:
+    """What a module's process may reach: Python with its packages, compilers, and the folder for what they make.
+
+    A process that is `judged` gets a copy of that folder, as the build left it.
+    """
+    compilers = [tool for language in (CPP, CUDA) if (tool := language.compiler())]
     tools = [place for compiler in compilers for place in toolchain(compiler)]
     packages = [sys.prefix, sys.base_prefix, str(Path(__file__).parents[2])]
     return Walls(
         readable=(*packages, *tools, str(home)),
-        writable=(str(home / WORK),),
+        writable=() if judged else (str(home / WORK),),
+        copied=((str(home / PRISTINE), str(home / WORK)),) if judged else (),
         gpu=gpu,
         processes=True,
         temporary_bytes=TEMPORARY_BYTES,
@@ -64,9 +71,13 @@ def walls(home: Path, *, gpu: bool, without: Checks = NONE) -> Walls:
     )
 
 
+class Untidy(Exception):
+    """A build left what cannot be kept; the text says what."""
+
+
 def keep(home: Path) -> None:
-    """Note what the build left, once it is done."""
-    shutil.rmtree(home / PRISTINE, ignore_errors=True)
+    """Note what the build left, once it is done. Raises Untidy for what is no ordinary file, or too much."""
+    remove(home / PRISTINE)
     _copy(home / WORK, home / PRISTINE)
 
 
@@ -74,17 +85,41 @@ def restore(source: Path) -> None:
     """Before a judgement: the folder as the build left it, whatever earlier judgements wrote there."""
     home = source.parent
     with alone(home):
-        shutil.rmtree(home / WORK, ignore_errors=True)
+        remove(home / WORK)
         _copy(home / PRISTINE, home / WORK)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder that a module has written to: it may be deeper than Python can go."""
+    subprocess.run(["rm", "-rf", "--", str(folder)], check=False, stderr=subprocess.DEVNULL)
 
 
 def _copy(source: Path, target: Path) -> None:
     """With the times of files, which ninja compares, and with their owner, who may be another user in the sandbox."""
-    shutil.copytree(source, target, symlinks=True)
-    if os.geteuid() == 0:
-        for path in (source, *source.rglob("*")):
-            status = path.lstat()
-            os.chown(target / path.relative_to(source), status.st_uid, status.st_gid, follow_symlinks=False)
+    entries = size = 0
+    due = [(source, target, 0)]
+    while due:
+        here, there, depth = due.pop()
+        if depth > MOST_DEPTH:
+            raise Untidy(f"it left folders more than {MOST_DEPTH} deep")
+        there.mkdir()
+        with os.scandir(here) as found:
+            for entry in found:
+                status = entry.stat(follow_symlinks=False)
+                entries, size = entries + 1, size + status.st_size
+                if entries > MOST_ENTRIES or size > MOST_BYTES:
+                    raise Untidy(f"it left more than {MOST_ENTRIES} files or {MOST_BYTES >> 20} MiB")
+                if entry.is_dir(follow_symlinks=False):
+                    due.append((here / entry.name, there / entry.name, depth + 1))
+                elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                    shutil.copy2(entry.path, there / entry.name, follow_symlinks=False)
+                else:
+                    raise Untidy(f"it left {entry.name!a}, which is no ordinary file")
+                if os.geteuid() == 0 and not entry.is_dir(follow_symlinks=False):
+                    os.chown(there / entry.name, status.st_uid, status.st_gid, follow_symlinks=False)
+        if os.geteuid() == 0:
+            status = here.stat()
+            os.chown(there, status.st_uid, status.st_gid)
 
 
 @contextmanager

@@ -91,7 +91,8 @@ class Sandbox:
             "user": self.user if "files" in kept else None,
             "walls": kept,
             "readable": able,
-            "writable": writable,
+            "writable": [*writable, *([] if "mount" in isolated else [place for _, place in walls.copied])],
+            "copied": [list(pair) for pair in walls.copied] if "mount" in isolated else [],
             "devices": devices,
             "tasks": MOST_TASKS if self.user is not None or "user" in isolated else 0,  # else others' would count
             "temporary": 0 if Check.SPACE in walls.without else walls.temporary_bytes,

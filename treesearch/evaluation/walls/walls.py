@@ -38,6 +38,9 @@ class Walls:
     """Whether it may start processes once it is at work, as compilers do."""
     temporary_bytes: int = 16 << 20
     """What its private temporary folder holds, where it gets one."""
+    copied: tuple[tuple[str, str], ...] = ()
+    """Folders, and where the child finds a copy of each that it may write to. Where there is a mount namespace the
+    copy is its own, bounded as its temporary folder is, and goes with it; elsewhere the place itself is writable."""
     without: Checks = NONE
     """Walls that are left out, for the audit."""
 

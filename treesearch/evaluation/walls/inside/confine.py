@@ -49,8 +49,9 @@ def put_up_walls(settings: dict[str, Any]) -> None:
     readable, writable, devices = settings["readable"], settings["writable"], settings["devices"]
     if "mount" in settings["namespaces"]:
         proc = "pid" in settings["namespaces"]
-        namespaces.enter_root(readable, writable, devices, settings["temporary"], proc=proc)
-        writable = [*writable, "/tmp", "/dev/shm"]
+        copied = [(source, place) for source, place in settings["copied"]]
+        namespaces.enter_root(readable, writable, devices, copied, settings["temporary"], settings["user"], proc=proc)
+        writable = [*writable, "/tmp", "/dev/shm", *(place for _, place in copied)]
     limit(settings)
     if settings["walls"]:
         namespaces.drop_privileges(settings["user"])

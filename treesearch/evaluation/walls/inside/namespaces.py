@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import struct
 from collections.abc import Iterable
 
@@ -48,12 +49,20 @@ def _write(path: str, text: str) -> None:
 
 
 def enter_root(
-    readable: Iterable[str], writable: Iterable[str], devices: Iterable[str], temporary_bytes: int, *, proc: bool
+    readable: Iterable[str],
+    writable: Iterable[str],
+    devices: Iterable[str],
+    copied: Iterable[tuple[str, str]],
+    temporary_bytes: int,
+    user: int | None,
+    *,
+    proc: bool,
 ) -> None:
     """Make a root of these places alone, at the paths that they have, and a private /tmp; leave the old root.
 
-    `proc`: mount a /proc of the PID namespace's own, which has to be new as well. `temporary_bytes`: what /tmp and
-    /dev/shm may hold each; 0 for as much as there is.
+    `copied`: folders, and where copies of them are, for `user` to write to and for nobody to keep. `proc`: mount a
+    /proc of the PID namespace's own, which has to be new as well. `temporary_bytes`: what /tmp, /dev/shm and each copy
+    may hold; 0 for as much as there is.
     """
     here = os.getcwd()
     places = [(path, os.path.realpath(path), False) for path in readable]
@@ -75,6 +84,8 @@ def enter_root(
         _bind(real, writable=free)
     for path, real, _ in places:
         _link(path, real)
+    for source, place in copied:
+        _copy(os.path.realpath(f"/old{source}"), os.path.realpath(f"/new{place}"), temporary_bytes, user)
     _read_only("/new", deep=False)
     os.chdir("/new")
     system.call("pivot_root", b".", b".")
@@ -115,6 +126,18 @@ def _link(path: str, real: str) -> None:
     if path != real and os.path.exists(f"/new{real}") and not os.path.lexists(f"/new{path}"):
         os.makedirs(os.path.dirname(f"/new{path}"), exist_ok=True)
         os.symlink(real, f"/new{path}")
+
+
+def _copy(source: str, new: str, size: int, user: int | None) -> None:
+    """Folders and files of `source` in memory at `new`, which is there already."""
+    limit = f"size={size}," if size else ""
+    _mount("tmpfs", new, "tmpfs", NO_SUID | NO_DEVICES, f"{limit}mode=0755")
+    shutil.copytree(source, new, symlinks=True, dirs_exist_ok=True)
+    if user is None:
+        return
+    for folder, _, names in os.walk(new):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            os.chown(path, user, user, follow_symlinks=False)
 
 
 def _place(new: str, *, folder: bool) -> None:

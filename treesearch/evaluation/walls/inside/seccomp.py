@@ -35,6 +35,12 @@ PROCESSES = (
     "seccomp shmget shmat shmctl msgget semget mq_open"
 ).split()
 """Refused, beside those that depend on their arguments, to a child that needs no process but its own."""
+SIGNALS = "rt_sigaction setitimer alarm timer_create timerfd_create signalfd4 io_setup rseq".split()
+"""Ways to have code run when something happens, such as a question that arrives."""
+SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
+"""Commands of fcntl that have the kernel send a signal when there is something to read."""
+ASYNCHRONOUS = 0x5452
+"""The request of ioctl that does so, FIOASYNC."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Rule:
     argument: int | None = None
     allowed: tuple[int, ...] = ()
     """The call passes if its argument is one of these."""
+    refused: tuple[int, ...] = ()
+    """The call passes unless its argument is one of these."""
     needed: int = 0
     """The call passes if its argument has this bit."""
     forbidden: int = 0
@@ -73,8 +81,9 @@ def for_kernel(*, network: bool, processes: bool, signals: bool) -> list[Rule]:
     """
     rules = [Rule(name) for name in NETWORK] if network else []
     if processes:
-        rules += [Rule(name) for name in PROCESSES]
-        rules += [Rule("clone", argument=0, needed=CLONE_THREAD)]
+        rules += [Rule(name) for name in (*PROCESSES, *SIGNALS)]
+        rules += [Rule("clone", argument=0, needed=CLONE_THREAD), Rule("ioctl", argument=1, refused=(ASYNCHRONOUS,))]
+        rules += [Rule("fcntl", argument=1, refused=(SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY))]
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
     if signals:
         rules += [Rule("kill"), Rule("tgkill")]
@@ -117,8 +126,9 @@ def _body(rule: Rule) -> list[bytes]:
         return [load, _line(ANY_BIT, 0, 1, rule.needed), allow, refuse]
     if rule.forbidden:
         return [load, _line(ANY_BIT, 0, 1, rule.forbidden), refuse, allow]
-    tests = [_line(EQUAL, len(rule.allowed) - index, 0, value) for index, value in enumerate(rule.allowed)]
-    return [load, *tests, refuse, allow]
+    values = rule.allowed or rule.refused
+    tests = [_line(EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
+    return [load, *tests, refuse, allow] if rule.allowed else [load, *tests, allow, refuse]
 
 
 def _line(code: int, if_true: int, if_false: int, value: int) -> bytes:

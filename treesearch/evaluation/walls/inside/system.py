@@ -48,7 +48,9 @@ NUMBERS = {
         "shmctl 31 msgget 68 semget 64 mq_open 240 bpf 321 perf_event_open 298 userfaultfd 323 keyctl 250 "
         "add_key 248 request_key 249 init_module 175 finit_module 313 delete_module 176 kexec_load 246 reboot 169 "
         "swapon 167 swapoff 168 personality 135 name_to_handle_at 303 open_by_handle_at 304 fanotify_init 300 "
-        "kcmp 312 syslog 103"
+        "kcmp 312 syslog 103 "
+        "rt_sigaction 13 setitimer 38 alarm 37 timer_create 222 timerfd_create 283 signalfd4 289 io_setup 206 rseq 334 "
+        "fcntl 72 ioctl 16"
     ),
     "aarch64": _table(
         "socket 198 socketpair 199 connect 203 bind 200 listen 201 accept 202 accept4 242 clone 220 execve 221 "
@@ -57,7 +59,9 @@ NUMBERS = {
         "mount 40 umount2 39 pivot_root 41 chroot 51 memfd_create 279 shmget 194 shmat 196 shmctl 195 msgget 186 "
         "semget 190 mq_open 180 bpf 280 perf_event_open 241 userfaultfd 282 keyctl 219 add_key 217 request_key 218 "
         "init_module 105 finit_module 273 delete_module 106 kexec_load 104 reboot 142 swapon 224 swapoff 225 "
-        "personality 92 name_to_handle_at 264 open_by_handle_at 265 fanotify_init 262 kcmp 272 syslog 116"
+        "personality 92 name_to_handle_at 264 open_by_handle_at 265 fanotify_init 262 kcmp 272 syslog 116 "
+        "rt_sigaction 134 setitimer 103 timer_create 107 timerfd_create 85 signalfd4 74 io_setup 0 rseq 293 fcntl 25 "
+        "ioctl 29"
     ),
 }
 """Numbers by machine, from the kernel's tables (arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h)."""
