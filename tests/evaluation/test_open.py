@@ -156,7 +156,7 @@ def test_a_burst_answers_once_with_the_time_of_all_its_calls(bench: Bench) -> No
     with bench.started(slow) as (child, _):
         right = bench.fill(1, 3)
         started = time.monotonic()
-        reply = child.ask({"set": 1, "scalars": [], "times": 5}, 10)
+        reply = child.ask({"burst": [1] * 5, "scalars": []}, 10)
         taken = time.monotonic() - started
         assert 0.1 <= reply["nanoseconds"] / 1e9 <= taken
         torch.testing.assert_close(bench.output(1), right)

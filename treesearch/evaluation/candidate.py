@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,9 +137,10 @@ class Candidate:
             raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
         return Reading(nanoseconds / 1e6, outside)
 
-    def burst(self, index: int, scalars: Scalars, times: int) -> float:
-        """Milliseconds of equal launches in a row, outputs overwritten before each, by the controller's clock."""
-        reply, outside = self._timed({"set": index, "scalars": scalars, "times": times})
+    def burst(self, indices: Sequence[int], scalars: Scalars) -> float:
+        """Milliseconds of launches on these sets in a row, outputs overwritten before each, by the controller's
+        clock."""
+        reply, outside = self._timed({"burst": list(indices), "scalars": scalars})
         _refuse_error(reply)
         return outside
 

@@ -38,6 +38,8 @@ class Bench:
 
     deck: Deck
     sets: list[BufferSet]
+    more_sets: list[BufferSet]
+    """For the candidates alone."""
     baselines: Baselines
 
     @classmethod
@@ -53,13 +55,17 @@ class Bench:
             sample = inputs.sample(problem, reference, seed)
             for buffers in sets:
                 buffers.fill(sample.values)
+            more_sets: list[BufferSet] = []
+            for _ in range(lane.more_sets(problem)):
+                more_sets.append(BufferSet(problem.signature, lane.tensors, without))
+                made.callback(more_sets[-1].close)
             lane.join()
             baselines = Baselines(problem, protocol, lane, sets, sample.scalars)
             made.callback(baselines.close)
             del sample
             deck = inputs.draw(problem, reference, protocol, seed, without)
             baselines.wait()
-            bench = cls(deck, sets, baselines)
+            bench = cls(deck, sets, more_sets, baselines)
             made.pop_all()
             return bench
 
@@ -71,7 +77,7 @@ class Bench:
 
     def close(self) -> None:
         self.baselines.close()
-        for buffers in self.sets:
+        for buffers in (*self.sets, *self.more_sets):
             buffers.close()
 
 
@@ -180,7 +186,7 @@ class Evaluator:
             around = replace(self._lane.walls(library), without=self._without)
             parts = (bench.deck, bench.sets, bench.baselines)
             about = (self.problem, self.language, self._timed_protocol(), self._lane)
-            return Trial(*about, *parts, walls=around, without=self._without).run(library)
+            return Trial(*about, *parts, more_sets=bench.more_sets, walls=around, without=self._without).run(library)
 
     def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
         """With what a sanitizer says of a kernel that is one of the fastest so far."""

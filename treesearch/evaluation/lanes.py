@@ -28,6 +28,9 @@ STORE_BANDWIDTH = 3.7e11
 BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
 INSPECTION_SECONDS = 60.0
+MOST_SETS = 16
+MORE_ON_DEVICE = 2 << 30
+"""Bytes of buffers for bursts on a GPU, where every launch finds its cache cold."""
 FLUSH_FACTOR = 5
 """Bytes written to flush an L2 cache, in its own size."""
 SPINS = 20_000
@@ -47,6 +50,8 @@ class Lane:
     program: tuple[str, ...]
     """The command of a candidate's worker."""
     limits: Limits
+    more_bytes: int
+    """Memory for sets of buffers beside those that calls rotate over, so that bursts need not repeat a call."""
     settle_seconds: float
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
@@ -65,6 +70,10 @@ class Lane:
     """Wait until the controller's own work on the device is done."""
     trim: Callable[[], None] = lambda: None
     """Give back memory that the controller holds without using it."""
+
+    def more_sets(self, problem: Problem) -> int:
+        """How many sets of buffers there are for bursts alone."""
+        return min(MOST_SETS, self.more_bytes // (problem.bytes_read + problem.bytes_written))
 
 
 def thread_variables(threads: int) -> dict[str, str]:
@@ -104,6 +113,7 @@ def _cpu() -> Lane:
         tensors=HostTensor,
         program=_sealed(worker),
         limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
+        more_bytes=0,  # other contents are not in its caches, and would take longer than those of a single launch
         settle_seconds=0.003,
         variables=lambda protocol: thread_variables(protocol.threads),
         walls=lambda library: Walls(readable(worker, library)),
@@ -133,6 +143,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         program=_sealed(worker),
         # CUDA reserves more addresses than any limit on them allows.
         limits=Limits(data=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
+        more_bytes=MORE_ON_DEVICE,
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
@@ -157,6 +168,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         start={**lane.start, **start.told(problem, lane.device)},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
+        more_bytes=0,  # each set would take a model of its own
         inspect=lambda library, problem: UNINSPECTED,
     )
 

@@ -26,6 +26,8 @@ from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, 
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
 BURSTS = 3
+FEWEST_SETS = 3
+"""With fewer sets of buffers a burst repeats one call as often as is needed."""
 WATCHED = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
 KERNEL = "kernel"
@@ -75,16 +77,21 @@ class Trial:
         sets: list[BufferSet],
         baselines: Baselines,
         *,
+        more_sets: Sequence[BufferSet] = (),
         walls: Walls | None = None,
         without: Checks = NONE,
     ) -> None:
-        """`walls` are what the candidate is kept behind; `without` leaves checks out, for the audit alone."""
+        """`more_sets` are for bursts: with enough of them, every launch of a burst has contents of its own. `walls`
+        are what the candidate is kept behind; `without` leaves checks out, for the audit alone.
+        """
         self.lane = lane
         self.problem = problem
         self.language = language
         self.protocol = protocol
         self.deck = deck
-        self.sets = sets
+        self.shared = len(sets)
+        """So many of the sets are the baselines' as well; the others are for bursts."""
+        self.sets = [*sets, *more_sets]
         self.baselines = baselines
         self.walls = walls
         self.without = without
@@ -162,7 +169,7 @@ class Trial:
 
         From the moment that new contents come the candidate is stopped until its launch.
         """
-        call, values, index = visit.call, visit.call.values, self.chance.randrange(len(self.sets))
+        call, values, index = visit.call, visit.call.values, self.chance.randrange(self.shared)
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
         self._fill(index, values)
@@ -201,19 +208,35 @@ class Trial:
         single: list[torch.Tensor],
         late: bool,
     ) -> None:
-        """Many launches of a call that was just launched once: their time, and whether they answer as it did."""
+        """Many launches in a row, one of them of a call that was just launched once: their time, and whether that one
+        answers as it did."""
         times = clock.burst_times(statistics.median(self.samples[KERNEL]))
         if times == 1 and late and self.bursts:
             return
-        overhead = candidate.overhead(times)
+        indices = self._company(call, min(times, len(self.sets) - self.shared))
+        index, indices = (indices[0], indices) if indices else (index, [index] * times)
+        overhead = candidate.overhead(len(indices))
         self._fill(index, values)
+        self.chance.shuffle(indices)
         time.sleep(self.lane.settle_seconds)
-        outside = candidate.burst(index, call.scalars, times)
-        self.bursts.append(clock.Burst(times, outside - overhead))
+        outside = candidate.burst(indices, call.scalars)
+        self.bursts.append(clock.Burst(len(indices), outside - overhead))
         snapshot = self._snapshot(index)
         self._refuse_damage(index, values)
         self._check(call, snapshot)
         self.varying = self.varying or not verify.same_bits(single, snapshot)
+
+    def _company(self, call: Call, count: int) -> list[int]:
+        """A set for the call, and others that are filled with calls that a kernel cannot tell from it; nothing where
+        there are too few sets."""
+        alike = [one for one in (*self.deck.calls, *self.deck.spares) if one.nominal and one.scalars == call.scalars]
+        if min(count, len(alike)) < FEWEST_SETS:
+            return []
+        others = self.chance.sample([one for one in alike if one is not call], min(count, len(alike)) - 1)
+        indices = self.chance.sample(range(self.shared, len(self.sets)), len(others) + 1)
+        for index, other in zip(indices[1:], others, strict=True):
+            self._fill(index, other.values)
+        return indices
 
     def _fill(self, index: int, values: dict[str, torch.Tensor]) -> None:
         self.sets[index].fill(values, self.without)

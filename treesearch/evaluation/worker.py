@@ -5,9 +5,9 @@ candidate does to this process, there is no reference, no expected output and no
 
 It reads one JSON line that describes the call, a line `{"load": true}` before which nothing of the candidate runs, then
 one line per launch (`{"set": 0, "scalars": […]}`), and
-answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"times": 64` it
-launches as often before it answers, and overwrites the outputs before each launch; a line `{"times": 64}` has it do
-all of that but the launches.
+answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"burst": [0, 5, 3]`
+instead of a set it launches on each of these before it answers, and overwrites the outputs before each launch; a line
+`{"times": 3}` has it do all of that but the launches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import mmap
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 LIBC.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
+MAP_POPULATE = 0x8000
 POISON = 0xFF
 """In every byte of a floating-point number: NaN."""
 
@@ -37,7 +38,8 @@ POISON = 0xFF
 def pointer(buffer: dict[str, Any]) -> int:
     """Address of a buffer's first element. Inputs are mapped without write permission."""
     access = mmap.PROT_READ | (mmap.PROT_WRITE if buffer["writable"] else 0)
-    mapped = LIBC.mmap(None, buffer["length"], access, mmap.MAP_SHARED, buffer["descriptor"], 0)
+    flags = mmap.MAP_SHARED | MAP_POPULATE  # a fault in a page's first use is not the candidate's time
+    mapped = LIBC.mmap(None, buffer["length"], access, flags, buffer["descriptor"], 0)
     if mapped is None or mapped == ctypes.c_void_p(-1).value:
         raise OSError("cannot map a buffer")
     os.close(buffer["descriptor"])
@@ -77,10 +79,10 @@ def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tup
     return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["output"]]
 
 
-def timed(launch: Callable[[], int], times: int, areas: list[tuple[int, int]]) -> dict[str, int]:
-    """Code and nanoseconds of so many launches, up to the first that fails."""
+def timed(launches: Sequence[tuple[Callable[[], int], list[tuple[int, int]]]]) -> dict[str, int]:
+    """Code and nanoseconds of launches in a row, up to the first that fails. Each comes with what it overwrites."""
     code = nanoseconds = 0
-    for _ in range(times):
+    for launch, areas in launches:
         for address, size in areas:
             LIBC.memset(address, POISON, size)
         started = time.perf_counter_ns()
@@ -115,15 +117,21 @@ def main() -> None:
         command = json.loads(line)
         if "load" in command:
             launch, scratch = load(call)
-        if "set" not in command:  # how long a question takes that launches nothing
-            timed(int, command.get("times", 0), outputs[0])
+        due: list[tuple[int, list[tuple[int, int]]]]
+        if "set" in command:  # the controller has overwritten its outputs
+            due = [(command["set"], [])]
+        elif "burst" in command:
+            due = [(index, outputs[index]) for index in command["burst"]]
+        else:  # how long a question takes that launches nothing
+            timed([(int, outputs[0])] * command.get("times", 0))
             replies.write("{}\n")
             continue
-        pointers, scalars = iter(sets[command["set"]]), iter(command["scalars"])
-        arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
-        areas = outputs[command["set"]] if "times" in command else []  # else the controller has overwritten them
-        reply = timed(partial(launch, *arguments, scratch), command.get("times", 1), areas)
-        replies.write(json.dumps(reply) + "\n")
+        launches = []
+        for index, areas in due:
+            pointers, scalars = iter(sets[index]), iter(command["scalars"])
+            arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
+            launches.append((partial(launch, *arguments, scratch), areas))
+        replies.write(json.dumps(timed(launches)) + "\n")
 
 
 if __name__ == "__main__":

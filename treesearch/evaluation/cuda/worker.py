@@ -172,13 +172,14 @@ class Candidate:
         self.cuda.call("cuEventElapsedTime", ctypes.byref(milliseconds), *self.events)
         return round(milliseconds.value * 1e6)
 
-    def burst(self, graph: int | None, index: int, times: int) -> None:
-        """Replays in a row, each with a cold L2 cache and onto overwritten outputs; without a graph all but these.
+    def burst(self, replays: list[tuple[int | None, int]]) -> None:
+        """Replays in a row, each a graph with its set, with a cold L2 cache and onto overwritten outputs.
 
-        Scratch is left alone, so that all but the replays takes as long before a candidate is loaded as afterwards.
-        Nothing is waited for in between: it is the time seen from outside that counts.
+        Without a graph all but the replay. Scratch is left alone, so that all but the replays takes as long before a
+        candidate is loaded as afterwards. Nothing is waited for in between: it is the time seen from outside that
+        counts.
         """
-        for _ in range(times):
+        for graph, index in replays:
             for address, size in self.outputs[index] if self.poisoned else []:
                 self.cuda.call("cuMemsetD8Async", address, 0xFF, size, self.stream)
             self.flush()
@@ -209,17 +210,17 @@ def answer(candidate: Candidate, command: dict[str, Any], call: dict[str, Any]) 
     if "prepare" in command:
         candidate.prepare(command["prepare"], command["scalars"])
         return {}
-    if "set" not in command:  # how long everything takes but the replays themselves
-        if "times" in command:
-            candidate.burst(None, 0, command["times"])
-        else:
-            candidate.timed(None)
-        return {}
-    graph = candidate.prepare(command["set"], command["scalars"])
-    if "times" in command:
-        candidate.burst(graph, command["set"], command["times"])
+    if "burst" in command:
+        indices = command["burst"]
+        candidate.burst([(candidate.prepare(index, command["scalars"]), index) for index in indices])
         return {"code": 0}
-    return {"code": 0, "nanoseconds": candidate.timed(graph)}
+    if "set" in command:
+        return {"code": 0, "nanoseconds": candidate.timed(candidate.prepare(command["set"], command["scalars"]))}
+    if "times" in command:  # how long everything takes but the replays themselves
+        candidate.burst([(None, 0)] * command["times"])
+    else:
+        candidate.timed(None)
+    return {}
 
 
 def main() -> None:

@@ -61,14 +61,17 @@ def prepare(call: dict[str, Any]) -> list[Candidate]:
 
 
 def answer(candidates: list[Candidate], command: dict[str, Any]) -> dict[str, Any]:
-    times = command.get("times", 1)
     if "prepare" in command:
-        candidates[command["prepare"]].launch(command["scalars"], times)
+        candidates[command["prepare"]].launch(command["scalars"], 1)
         return {}
-    if "set" not in command:  # how long everything takes but the forward itself
-        candidates[0].rest(times)
-        return {}
-    return {"code": 0, "nanoseconds": candidates[command["set"]].launch(command["scalars"], times)}
+    if "burst" in command:
+        indices = command["burst"]
+        spent = sum(candidates[index].launch(command["scalars"], indices.count(index)) for index in sorted({*indices}))
+        return {"code": 0, "nanoseconds": spent}
+    if "set" in command:
+        return {"code": 0, "nanoseconds": candidates[command["set"]].launch(command["scalars"], 1)}
+    candidates[0].rest(command.get("times", 1))  # how long everything takes but the forward itself
+    return {}
 
 
 def main() -> None:
