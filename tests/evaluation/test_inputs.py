@@ -9,7 +9,8 @@ from treesearch import problem
 from treesearch.errors import MachineError, ProblemError
 from treesearch.evaluation import inputs
 from treesearch.evaluation.checks import Check
-from treesearch.evaluation.inputs import NOMINAL, STRESS, Call, Deck
+from treesearch.evaluation.inputs import NOMINAL, Call, Deck
+from treesearch.evaluation.stress import STRESS
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 

@@ -187,13 +187,13 @@ def test_what_a_forged_clock_hides_in_each_launch_adds_up_in_a_burst(prepare: Tr
 
 def test_a_process_that_answers_slowly_does_not_excuse_its_bursts(prepare: Try) -> None:
     """What it takes to launch nothing is subtracted: a candidate could make that as long as it likes."""
-    slow = "import json; own = json.loads; json.loads = lambda s: [t.sleep(0.05) if 'set' not in s else 0, own(s)][1]"
+    asks = "t.sleep(0.05) if 'set' not in s and 'burst' not in s else 0"
+    slow = f"import json; own = json.loads; json.loads = lambda s: [{asks}, own(s)][1]"
     above = FORGED.replace('run("import time;', f'run("import time as t; {slow}; import time;')
     source = kernel(above=above, before="spin(20000);")
     trial, run = prepare(source)
-    doubt = run().doubt
-    assert min(trial.crossings) > 40
-    assert "in a row seen from outside" in doubt
+    assert "the clocks disagree" in run().doubt
+    assert max(trial.crossings) < 40
 
 
 def test_a_kernel_that_takes_as_long_and_says_so_is_believed(prepare: Try) -> None:

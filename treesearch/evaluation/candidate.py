@@ -124,9 +124,9 @@ class Candidate:
     def crossing(self) -> float:
         """Milliseconds of a question that launches nothing.
 
-        No more than it took before the candidate was loaded, which may have made its process slow to answer.
+        No more than twice what it took before the candidate was loaded, which may have made its process slow to answer.
         """
-        return min(self._timed({})[1], self._dearest_question)
+        return min(self._timed({})[1], 2 * self._dearest_question)
 
     def launch(self, index: int, scalars: Scalars) -> Reading:
         """One launch on a set of buffers."""

@@ -12,6 +12,7 @@ from torch import nn
 from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor, oracle
 from treesearch.evaluation.checks import Check, Checks
+from treesearch.evaluation.stress import AMBIGUOUS, STRESS, Change, normal
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
@@ -24,8 +25,6 @@ SHORTEST_ROW = 32
 """Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 LARGEST = 3e4
 """Stress outputs stay below this, within float16's range, unless nominal outputs already exceed it."""
-FAR = 28672.0
-"""Nearly as large as float16 bears."""
 SHRINK = (1.0, 0.25, 0.0625)
 FEWEST_CALLS = 10
 """Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
@@ -163,47 +162,6 @@ class _Seeds:
 
     def stressed(self) -> int:
         return self._chance.getrandbits(48)
-
-
-Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
-
-
-def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(like.shape, generator=generator, device=like.device)
-
-
-def _spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    drawn = torch.rand(x.shape, generator=generator, device=x.device)
-    return torch.where(drawn < 1 / 64, 8 * x.sign(), torch.zeros((), device=x.device))
-
-
-def _one_in_all(value: float) -> Change:
-    """One element that is far from all others, which no sample of them tells of."""
-
-    def change(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        changed = x.clone()
-        changed.view(-1)[torch.randint(x.numel(), (1,), generator=generator, device=x.device)] = value
-        return changed
-
-    return change
-
-
-STRESS: dict[str, Change] = {
-    "weights": lambda x, _: x,
-    "offset": lambda x, _: 8 + x / 4,
-    "wide": lambda x, g: (x * torch.exp(1.5 * _normal(x, g))).clamp(-64, 64),
-    "large": lambda x, _: 64 * x,
-    "ties": lambda x, _: x.round().clamp(-1, 1),
-    "spikes": _spikes,
-    "outliers": lambda x, g: torch.where(torch.rand(x.shape, generator=g, device=x.device) < 1 / 512, 64 * x, x),
-    "peak": _one_in_all(FAR),
-    "dip": _one_in_all(-FAR),
-    "constant": lambda x, _: torch.full_like(x, 0.5),
-}
-"""How each kind of stress changes a nominal floating-point input (as float32). `weights` changes only those."""
-
-AMBIGUOUS = ("ties", "constant", "spikes")
-"""Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
 
 
 def _kinds(problem: Problem, reference: Reference) -> list[str]:
@@ -353,7 +311,7 @@ def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     if varied and bool(((tensor == 0) | (tensor == 1)).all()):
         return tensor
     if not bool(tensor.any()):
-        return (0.1 * _normal(tensor, generator)).to(tensor.dtype)
+        return (0.1 * normal(tensor, generator)).to(tensor.dtype)
     if varied:
         return tensor
     factors = 0.5 + torch.rand(tensor.shape, generator=generator, device=tensor.device)
