@@ -119,6 +119,7 @@ def fake(folder: Path, script: str) -> None:
 @pytest.fixture
 def faked(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    tmp_path.chmod(0o755)  # for a tool that runs as another user
     (tmp_path / "kernel.so").touch()
     return tmp_path
 
