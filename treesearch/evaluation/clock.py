@@ -29,8 +29,6 @@ class Burst:
 
     times: int
     milliseconds: float
-    uncertain: float = 0.0
-    """How much longer (ms) what surrounds them may take among launches than by itself."""
 
 
 def speedup(baseline: Timing, kernel: Timing) -> Ratio:
@@ -81,7 +79,7 @@ def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
         return ""
     quickest = min(bursts, key=lambda burst: burst.milliseconds / burst.times)
     each = quickest.milliseconds / quickest.times
-    if each <= (1 + MARGIN_SHARE) * inside.median + (MARGIN_MS + quickest.uncertain) / quickest.times:
+    if each <= (1 + MARGIN_SHARE) * inside.median + MARGIN_MS / quickest.times:
         return ""
     return (
         f"the clocks disagree: {inside.median:.3g} ms for a single launch in the worker, {each:.3g} ms for each of "

@@ -26,7 +26,6 @@ from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, 
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
 BURSTS = 3
-UNCERTAIN_SHARE = 0.5
 FEWEST_SETS = 3
 """With fewer sets of buffers a burst repeats one call as often as is needed."""
 WATCHED = 3
@@ -221,9 +220,7 @@ class Trial:
         self.chance.shuffle(indices)
         time.sleep(self.lane.settle_seconds)
         outside = candidate.burst(indices, call.scalars)
-        # On a CPU, outputs that a kernel's threads have just written are overwritten more slowly than untouched ones.
-        uncertain = UNCERTAIN_SHARE * overhead if self.lane.device == "cpu" else 0.0
-        self.bursts.append(clock.Burst(len(indices), outside - overhead, uncertain))
+        self.bursts.append(clock.Burst(len(indices), outside - overhead))
         snapshot = self._snapshot(index)
         self._refuse_damage(index, values)
         self._check(call, snapshot)

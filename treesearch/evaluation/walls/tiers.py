@@ -168,7 +168,15 @@ def _trouble(sandbox: Sandbox, gpu: bool) -> str:
     none = {"memory": 0, "data": 0, "file": 0}
     command = sandbox.command(program, walls, none, parent=0, supervised=False, cgroup="")
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False, cwd="/")
+        asked = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+            cwd="/",
+            start_new_session=True,  # what ends with us takes its group along, which must not be ours
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return "" if asked.returncode == 0 else asked.stderr.strip()[-500:] or f"exit code {asked.returncode}"

@@ -89,7 +89,7 @@ def supervise(*, first: bool) -> None:
     child = os.fork()
     if child:
         keep(reader)
-        signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+        signal.signal(signal.SIGTERM, lambda *_: end_group())
         system.library_call("prctl", PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         told = os.read(reader, 16)
         status = await_end(child)
@@ -101,6 +101,13 @@ def supervise(*, first: bool) -> None:
         os._exit(0)
     os.close(reader)
     os.close(writer)
+
+
+def end_group() -> None:
+    """Kill the whole group, if it is this process's own."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 def keep(descriptor: int) -> None:
