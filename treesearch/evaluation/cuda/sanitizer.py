@@ -32,6 +32,7 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 FOUND = 86
 """Exit code that the tool gives where it found something. Its words are shown, and never parsed: a kernel can print
 the same."""
+PADDING_BYTES = 4096
 REPORTS = 5
 """Errors of one tool that are printed."""
 MOST_CHARACTERS = 800
@@ -107,6 +108,8 @@ def command(path: str, name: str, folder: Path) -> list[str]:
     """The command line that runs the kernel in `folder` under one tool."""
     watched = [os.path.realpath(sys.executable), "-I", "-S", str(SCRIPT), str(folder)]
     options = ["--tool", name, "--error-exitcode", str(FOUND), "--print-limit", str(REPORTS), "--show-backtrace", "no"]
+    if name == "memcheck":  # else what lies beyond one buffer may be another
+        options += ["--padding", str(PADDING_BYTES)]
     return [path, *options, *watched]
 
 
