@@ -204,12 +204,8 @@ class Evaluator:
         return outcome if said.not_run else replace(outcome, labels=(*outcome.labels, Label.SANITIZED))
 
     def _timed_protocol(self) -> Protocol:
-        longer = Check.DEADLINE in self._without
-        return (
-            replace(self.protocol, deadline_seconds=EXTENDED * self.protocol.deadline_seconds)
-            if longer
-            else self.protocol
-        )
+        times = EXTENDED if Check.DEADLINE in self._without else 1
+        return replace(self.protocol, deadline_seconds=times * self.protocol.deadline_seconds)
 
     def _ready_bench(self) -> Bench:
         if self._bench is None:

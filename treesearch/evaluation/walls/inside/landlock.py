@@ -34,7 +34,8 @@ def version() -> int:
 def restrict(readable: Iterable[str], writable: Iterable[str], *, files: bool, network: bool, processes: bool) -> None:
     """Keep this process and what it starts to these places. Raises OSError where the kernel does not allow it.
 
-    Each of the three switches says whether there is a wall at all.
+    Each of the three switches says whether there is a wall at all. Unless it is root's, the process must have given up
+    gaining privileges (PR_SET_NO_NEW_PRIVS).
     """
     offered = version()
     if not offered:
@@ -53,7 +54,6 @@ def restrict(readable: Iterable[str], writable: Iterable[str], *, files: bool, n
             _allow(ruleset, path, handled & (EXECUTE | READ_FILE | READ_DIRECTORY))
         for path in writable if files else ():
             _allow(ruleset, path, handled)
-        system.library_call("prctl", 38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS, without which root alone may do this
         system.call("landlock_restrict_self", ruleset, 0)
     finally:
         os.close(ruleset)
