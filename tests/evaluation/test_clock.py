@@ -94,6 +94,20 @@ def test_a_burst_tells_what_each_launch_hides(inside: float, times: int, each: f
         assert f"{inside:.3g} ms for a single launch in the worker, {each:.3g} ms for each of {times}" in said
 
 
+@pytest.mark.parametrize(("owned", "lies"), [(0.8, False), (0.7, True), (0.2, True), (5.0, False)])
+def test_a_worker_that_owns_up_to_slower_launches_in_a_row_does_not_lie(owned: float, lies: bool) -> None:
+    single = Timing((0.2, 0.5, 2.0))
+    bursts = [clock.Burst(10, 20.0, 20.0), clock.Burst(10, 10.0, 10 * owned)]
+    assert (clock.hidden(single, bursts) != "") is lies
+    assert clock.slowed(single, bursts) == Timing((1.0, 1.0, 2.0)), "its time is that of launches in a row either way"
+
+
+def test_launches_in_a_row_that_take_as_long_as_single_ones_change_no_reading() -> None:
+    single = Timing((0.2, 0.5, 2.0))
+    assert clock.slowed(single, [clock.Burst(10, 6.5, 6.5)]) == single
+    assert clock.slowed(single, []) == single
+
+
 def test_one_interrupted_burst_accuses_nobody_and_none_says_nothing() -> None:
     bursts = [clock.Burst(64, 80.0), clock.Burst(64, 0.6), clock.Burst(64, 90.0)]
     assert clock.hidden(Timing((0.01,)), bursts) == ""

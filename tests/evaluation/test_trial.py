@@ -137,7 +137,7 @@ def test_new_contents_are_not_seen_before_the_launch_that_they_are_for(prepare: 
     above = f"static volatile int looked; static float given[2][16];\n{above}"
     start = f"if (looked > 15) return 9; looked = 0; {start} memcpy(given[0], x, 64); memcpy(given[1], x, 64);"
     source = kernel(above=above, before=start)
-    assert prepare(source, settle=LONG_SETTLE)[1]().doubt == ""
+    assert prepare(source, settle=LONG_SETTLE)[1]().accuracy.checks > 0, "every launch returned 0"
     left_out = frozenset({Check.STOPPED})
     assert failure(prepare(source, settle=LONG_SETTLE, without=left_out)[1]) == (
         Status.CRASHED,
@@ -200,9 +200,23 @@ def test_a_kernel_that_takes_as_long_and_says_so_is_believed(prepare: Try) -> No
     assert prepare(kernel(before="spin(200);"))[1]().doubt == ""
 
 
+def test_a_kernel_that_is_slower_in_a_row_has_the_slower_time(prepare: Try) -> None:
+    """Whether it contends with itself, or did its work before a single launch: it is no lie and gains nothing."""
+    since = "timespec now; clock_gettime(CLOCK_MONOTONIC, &now); static timespec last;"
+    late = "now.tv_sec == last.tv_sec && now.tv_nsec - last.tv_nsec < 1000000"
+    again = f"{since} if ({late}) spin(400); clock_gettime(CLOCK_MONOTONIC, &last);"
+    trial, run = prepare(kernel(before=again))
+    outcome = run()
+    assert outcome.doubt == ""
+    assert outcome.labels == (Label.BACK_TO_BACK,)
+    assert max(trial.samples["kernel"]) < 0.3
+    assert outcome.measurement.kernel.median > 0.3
+    assert outcome.measurement.speedup.value == outcome.measurement.eager.median / outcome.measurement.kernel.median
+
+
 def test_launches_of_a_burst_that_leave_the_last_answer_are_wrong(prepare: Try) -> None:
     """The second of two launches with equal inputs has to work as well: outputs are overwritten in between."""
-    again = "static float last[64]; if (!memcmp(last, x, sizeof last)) return 0; memcpy(last, x, sizeof last);"
+    again = "static float last[x_numel]; if (!memcmp(last, x, sizeof last)) return 0; memcpy(last, x, sizeof last);"
     status, error = failure(prepare(kernel(before=again))[1])
     assert status is Status.WRONG
     assert "not finite" in error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -153,6 +154,26 @@ def test_a_child_that_leaves_its_group_dies_with_it(tmp_path: Path, monkeypatch:
     with Child(python(escape), walls=Walls(readable(), processes=True)) as child:
         child.receive(20)
         assert sleepers() - before
+    wait_until_gone(before)
+
+
+@pytest.mark.parametrize("tier", [Tier.NAMESPACES, Tier.LIMITS])
+def test_a_stopped_child_dies_with_a_controller_that_is_killed(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process gets no signal but SIGKILL, and a worker is stopped most of the time."""
+    use(tier, monkeypatch)
+    child = "import os, sys, time; os.write(int(sys.argv[1]), b'{}\\n'); 'os.setsid(); time.sleep(60)'; time.sleep(60)"
+    controller = (
+        "import os, signal\n"
+        "from treesearch.evaluation.sandbox import Child\n"
+        "from treesearch.evaluation.walls import Walls, readable\n"
+        f"child = Child({python(child)!r}, walls=Walls(readable(), processes=True))\n"
+        "child.receive(20)\n"
+        "with child.awake(): pass\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    before = sleepers()
+    ended = subprocess.run([sys.executable, "-c", controller], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
     wait_until_gone(before)
 
 

@@ -131,18 +131,14 @@ class Candidate:
     def launch(self, index: int, scalars: Scalars) -> Reading:
         """One launch on a set of buffers."""
         reply, outside = self._timed({"set": index, "scalars": scalars})
-        _refuse_error(reply)
-        nanoseconds = reply.get("nanoseconds")
-        if not isinstance(nanoseconds, int) or not 0 < nanoseconds < LONGEST_READING:
-            raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
-        return Reading(nanoseconds / 1e6, outside)
+        return Reading(_reading(reply), outside)
 
-    def burst(self, indices: Sequence[int], scalars: Scalars) -> float:
-        """Milliseconds of launches on these sets in a row, outputs overwritten before each, by the controller's
-        clock."""
+    def burst(self, indices: Sequence[int], scalars: Scalars) -> tuple[float | None, float]:
+        """Launches on these sets in a row, outputs overwritten before each: the worker's reading of them together,
+        where it reads them, and the controller's around them (ms)."""
         reply, outside = self._timed({"burst": list(indices), "scalars": scalars})
         _refuse_error(reply)
-        return outside
+        return (_reading(reply) if "nanoseconds" in reply else None), outside
 
     def overhead(self, times: int) -> float:
         """Milliseconds of all that a burst consists of but the launches; it overwrites the outputs of a set.
@@ -199,6 +195,15 @@ def _answered(reply: dict[str, Any]) -> dict[str, Any]:
         return reply
     broken = reply["failed"] == Status.BROKE_CONTRACT
     raise Failed(Status.BROKE_CONTRACT if broken else Status.CRASHED, str(reply.get("error", ""))[:1000])
+
+
+def _reading(reply: dict[str, Any]) -> float:
+    """The worker's own reading (ms) of launches that went well."""
+    _refuse_error(reply)
+    nanoseconds = reply.get("nanoseconds")
+    if type(nanoseconds) is not int or not 0 < nanoseconds < LONGEST_READING:
+        raise Failed(Status.CRASHED, "the worker sent a reading that is not one")
+    return nanoseconds / 1e6
 
 
 def _refuse_error(reply: dict[str, Any]) -> None:

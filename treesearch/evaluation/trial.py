@@ -42,6 +42,11 @@ class Outcome:
     doubt: str
     labels: tuple[Label, ...] = ()
 
+    @property
+    def blemish(self) -> int:
+        """0 for a time that stands as it was read; the higher, the worse."""
+        return 2 if self.doubt else int(Label.BACK_TO_BACK in self.labels)
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -121,12 +126,14 @@ class Trial:
                     self._visit(candidate, visit, late)
         if 2 * sum(self.busy) > len(self.busy):
             raise Failed(Status.BROKE_CONTRACT, "work goes on after launch has returned")
-        measurement = self._measurement()
-        labels = (Label.VARYING,) if self.varying else ()
-        return Outcome(self._accuracy(), measurement, self._doubt(measurement.kernel), labels)
+        single = Timing(tuple(self.samples[KERNEL]))
+        kernel = clock.slowed(single, self.bursts)
+        found = {Label.VARYING: self.varying, Label.BACK_TO_BACK: kernel != single}
+        labels = tuple(label for label, holds in found.items() if holds)
+        return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels)
 
     def _doubt(self, kernel: Timing) -> str:
-        """Why the kernel's time cannot be believed, or nothing."""
+        """Why the kernel's readings cannot be believed, or nothing."""
         outside, crossing = Timing(tuple(self.outside)), Timing(tuple(self.crossings))
         doubts = {
             Check.CLOCKS: clock.disagreement(kernel, outside, crossing),
@@ -219,8 +226,8 @@ class Trial:
         self._fill(index, values)
         self.chance.shuffle(indices)
         time.sleep(self.lane.settle_seconds)
-        outside = candidate.burst(indices, call.scalars)
-        self.bursts.append(clock.Burst(len(indices), outside - overhead))
+        inside, outside = candidate.burst(indices, call.scalars)
+        self.bursts.append(clock.Burst(len(indices), outside - overhead, inside))
         snapshot = self._snapshot(index)
         self._refuse_damage(index, values)
         self._check(call, snapshot)
@@ -263,9 +270,9 @@ class Trial:
         eager = max(checked.eager_error for checked in self.checks)
         return Accuracy(len(self.checks), worst, eager, self.deck.oracle, verify.precision(self.checks))
 
-    def _measurement(self) -> Measurement:
+    def _measurement(self, kernel: Timing) -> Measurement:
         timings = {subject: Timing(tuple(samples)) for subject, samples in self.samples.items()}
-        kernel, eager, compiled = timings[KERNEL], timings["eager"], timings.get("compile")
+        eager, compiled = timings["eager"], timings.get("compile")
         ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
         error = self.baselines.compile_error
         return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error)

@@ -188,6 +188,8 @@ class Label(StrEnum):
     """It is faster than the reference's operations could be done: it does fewer."""
     VARYING = "varying"
     """Equal calls give answers that are right but not equal bit by bit."""
+    BACK_TO_BACK = "back-to-back"
+    """Launches in a row take clearly longer than single ones; the time is theirs."""
     SANITIZED = "sanitized"
     """compute-sanitizer's four tools found nothing in it, as they are asked about the fastest kernels."""
 

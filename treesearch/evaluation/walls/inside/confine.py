@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import select
 import signal
 import sys
 from typing import Any
@@ -89,18 +90,28 @@ def supervise(*, first: bool) -> None:
     child = os.fork()
     if child:
         keep(reader)
-        signal.signal(signal.SIGTERM, lambda *_: end_group())
-        system.library_call("prctl", PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if not first:  # a namespace ends with its first process; and what is stopped would never hear of a SIGTERM
+            signal.signal(signal.SIGTERM, lambda *_: end_group())
+            system.library_call("prctl", PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         told = os.read(reader, 16)
         status = await_end(child)
         end_as(int(told) if told else status)
     die_with(0)
+    os.close(reader)
+    if unread(writer):
+        os._exit(1)  # the parent had ended before that
     if first and (inner := os.fork()):
         keep(writer)
         os.write(writer, str(await_end(inner)).encode())
         os._exit(0)
-    os.close(reader)
     os.close(writer)
+
+
+def unread(writer: int) -> bool:
+    """Whether nobody holds the other end of a pipe."""
+    poll = select.poll()
+    poll.register(writer, 0)
+    return bool(poll.poll(0))
 
 
 def end_group() -> None:
