@@ -137,7 +137,7 @@ def test_new_contents_are_not_seen_before_the_launch_that_they_are_for(prepare: 
     above = f"static volatile int looked; static float given[2][16];\n{above}"
     start = f"if (looked > 15) return 9; looked = 0; {start} memcpy(given[0], x, 64); memcpy(given[1], x, 64);"
     source = kernel(above=above, before=start)
-    assert prepare(source, settle=LONG_SETTLE)[1]().accuracy.checks > 0, "every launch returned 0"
+    assert prepare(source, settle=LONG_SETTLE)[1]().accuracy.calls > 0, "every launch returned 0"
     left_out = frozenset({Check.STOPPED})
     assert failure(prepare(source, settle=LONG_SETTLE, without=left_out)[1]) == (
         Status.CRASHED,
