@@ -19,6 +19,7 @@ from treesearch.records import (
     Answer,
     Argument,
     Build,
+    Conditions,
     Category,
     Config,
     Device,
@@ -182,6 +183,9 @@ class Samples:
         eager_speedup=Ratio(5.6, 5.1, 6.2),
         compile=Timing((0.7,)),
         compile_speedup=Ratio(3.5, 3.25, 3.75),
+        conditions=Conditions(1980.0, 2619.0, 512.5, 61.0, 3, ("power cap",)),
+        warm=0.15,
+        parent_speedup=Ratio(1.25, 1.2, 1.3),
     )
     build = Build("g++ -O3 kernel.cpp", 0.25, True, "warning: …")
 
@@ -225,6 +229,7 @@ class Samples:
             "software": ("torch 2.13.0", "g++ 12.2.0"),
             "seed": 2**63 - 1,
             "seconds": 3.5,
+            "profile": "40 registers",
         }
         return Evaluation(Status.VERIFIED, (device or self.device).id, **fields | more)
 

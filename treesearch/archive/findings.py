@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from treesearch.archive import mapping
 from treesearch.archive import schema as s
+from treesearch.archive import verdicts
 from treesearch.lineage import Reviewed, Standing
 from treesearch.records import Entry, Evaluation, Kernel, Status
 
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def verdict_of(row: s.EvaluationRow) -> Verdict:
-    return Verdict(mapping.evaluation_of(row), row.ordinal, row.stored)
+    return Verdict(verdicts.evaluation_of(row), row.ordinal, row.stored)
 
 
 def finding_row(finding: Finding) -> s.FindingRow:

@@ -28,11 +28,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-def _storable(value: float) -> float | None:
+def storable(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _real(stored: float | None) -> float:
+def real(stored: float | None) -> float:
     return math.nan if stored is None else stored
 
 
@@ -85,6 +85,7 @@ def device_row(device: r.Device) -> s.DeviceRow:
         shared_memory_bytes=device.shared_memory_bytes,
         bandwidth=device.bandwidth,
         rates=[{"precision": rate.precision, "flops": rate.flops} for rate in device.rates],
+        noise=device.noise,
         software=list(device.software),
     )
 
@@ -103,6 +104,7 @@ def device_of(row: s.DeviceRow) -> r.Device:
         shared_memory_bytes=row.shared_memory_bytes,
         bandwidth=row.bandwidth,
         rates=tuple(r.Rate(item["precision"], item["flops"]) for item in row.rates),
+        noise=row.noise,
         software=tuple(row.software),
     )
 
@@ -231,7 +233,7 @@ def idea_row(proposal: r.Proposal) -> s.IdeaRow:
         title=proposal.idea.title,
         category=proposal.idea.category,
         mechanism=proposal.idea.mechanism,
-        expected_speedup=_storable(proposal.idea.expected_speedup),
+        expected_speedup=storable(proposal.idea.expected_speedup),
         risk=proposal.idea.risk,
         dropped=proposal.dropped,
     )
@@ -239,7 +241,7 @@ def idea_row(proposal: r.Proposal) -> s.IdeaRow:
 
 def proposal_of(row: s.IdeaRow) -> r.Proposal:
     category = r.Category(row.category)
-    idea = r.Idea(row.title, category, row.mechanism, _real(row.expected_speedup), row.risk)
+    idea = r.Idea(row.title, category, row.mechanism, real(row.expected_speedup), row.risk)
     return r.Proposal(row.run, row.round, row.ordinal, row.parent, row.answer or "", idea, row.dropped)
 
 
@@ -269,118 +271,3 @@ def edge_row(edge: r.Edge) -> s.EdgeRow:
 
 def edge_of(row: s.EdgeRow) -> r.Edge:
     return r.Edge(row.parent, row.child, r.Relation(row.relation))
-
-
-# ── evaluations ─────────────────────────────────────────────────────────────────────────────────
-
-
-def evaluation_row(kernel: str, evaluation: r.Evaluation, ordinal: int) -> s.EvaluationRow:
-    """`ordinal` counts the kernel's verdicts on that device, from 1."""
-    protocol, accuracy, build = evaluation.protocol, evaluation.accuracy, evaluation.build
-    measured = evaluation.measurement
-    eager = measured.eager_speedup if measured else None
-    compiled = measured.compile_speedup if measured else None
-    compile_timing = measured.compile if measured else None
-    stored = now()
-    return s.EvaluationRow(
-        kernel=kernel,
-        device=evaluation.device,
-        protocol=protocol.id,
-        tolerance=protocol.tolerance,
-        deadline_seconds=protocol.deadline_seconds,
-        threads=protocol.threads,
-        nominal_calls=protocol.nominal_calls,
-        repeats=protocol.repeats,
-        protocol_version=protocol.version,
-        status=evaluation.status,
-        error=evaluation.error,
-        calls=accuracy.calls if accuracy else None,
-        worst_error=_storable(accuracy.worst_error) if accuracy else None,
-        eager_error=_storable(accuracy.eager_error) if accuracy else None,
-        oracle=accuracy.oracle if accuracy else None,
-        precision=accuracy.precision if accuracy else None,
-        milliseconds=evaluation.milliseconds,
-        eager_milliseconds=measured.eager.median if measured else None,
-        compile_milliseconds=compile_timing.median if compile_timing else None,
-        eager_speedup=eager.value if eager else None,
-        eager_speedup_low=eager.low if eager else None,
-        eager_speedup_high=eager.high if eager else None,
-        compile_speedup=compiled.value if compiled else None,
-        compile_speedup_low=compiled.low if compiled else None,
-        compile_speedup_high=compiled.high if compiled else None,
-        compile_error=measured.compile_error if measured else "",
-        samples=list(measured.kernel.samples) if measured else None,
-        eager_samples=list(measured.eager.samples) if measured else None,
-        compile_samples=list(compile_timing.samples) if compile_timing else None,
-        build_command=build.command if build else None,
-        build_seconds=build.seconds if build else None,
-        build_cached=build.cached if build else None,
-        build_log=build.log if build else None,
-        software=list(evaluation.software),
-        seed=evaluation.seed,
-        seconds=evaluation.seconds,
-        created=evaluation.created or stored,
-        labels=list(evaluation.labels),
-        sandbox=evaluation.sandbox,
-        ordinal=ordinal,
-        stored=stored,
-    )
-
-
-def evaluation_of(row: s.EvaluationRow) -> r.Evaluation:
-    return r.Evaluation(
-        status=r.Status(row.status),
-        device=row.device,
-        protocol=_protocol_of(row),
-        error=row.error,
-        accuracy=_accuracy_of(row),
-        measurement=_measurement_of(row),
-        build=_build_of(row),
-        software=tuple(row.software),
-        seed=row.seed,
-        seconds=row.seconds,
-        created=row.created,
-        labels=tuple(map(r.Label, row.labels)),
-        sandbox=row.sandbox,
-    )
-
-
-def _protocol_of(row: s.EvaluationRow) -> r.Protocol:
-    calls, version = row.nominal_calls, row.protocol_version
-    return r.Protocol(row.tolerance, row.deadline_seconds, row.threads, calls, row.repeats, version)
-
-
-def _accuracy_of(row: s.EvaluationRow) -> r.Accuracy | None:
-    if row.calls is None:
-        return None
-    worst, eager = _real(row.worst_error), _real(row.eager_error)
-    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "")
-
-
-def _measurement_of(row: s.EvaluationRow) -> r.Measurement | None:
-    if row.samples is None or row.eager_samples is None:
-        return None
-    return r.Measurement(
-        kernel=r.Timing(tuple(row.samples)),
-        eager=r.Timing(tuple(row.eager_samples)),
-        eager_speedup=_ratio_of(row.eager_speedup, row.eager_speedup_low, row.eager_speedup_high),
-        compile=r.Timing(tuple(row.compile_samples)) if row.compile_samples is not None else None,
-        compile_speedup=_compile_speedup_of(row),
-        compile_error=row.compile_error,
-    )
-
-
-def _compile_speedup_of(row: s.EvaluationRow) -> r.Ratio | None:
-    if row.compile_samples is None:
-        return None
-    return _ratio_of(row.compile_speedup, row.compile_speedup_low, row.compile_speedup_high)
-
-
-def _ratio_of(value: float | None, low: float | None, high: float | None) -> r.Ratio:
-    return r.Ratio(_real(value), _real(low), _real(high))
-
-
-def _build_of(row: s.EvaluationRow) -> r.Build | None:
-    if row.build_command is None:
-        return None
-    return r.Build(row.build_command, row.build_seconds or 0.0, bool(row.build_cached), row.build_log or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, select, union
 from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
@@ -47,9 +47,12 @@ def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...
     """The tables, each after those it refers to, with the condition for rows of this run."""
     kernels = select(s.KernelRow.id).where(s.KernelRow.run == run.id)
     judged_on = select(s.EvaluationRow.device).where(s.EvaluationRow.kernel.in_(kernels))
+    measured_on = select(s.RemeasurementRow.device).where(s.RemeasurementRow.kernel.in_(kernels))
+    compared_on = select(s.ComparisonRow.device).where(s.ComparisonRow.first.in_(kernels))
+    devices = union(judged_on, measured_on, compared_on)
     return (
         (s.ProblemRow, s.ProblemRow.digest == run.problem),
-        (s.DeviceRow, (s.DeviceRow.id == run.device) | s.DeviceRow.id.in_(judged_on)),
+        (s.DeviceRow, (s.DeviceRow.id == run.device) | s.DeviceRow.id.in_(devices)),
         (s.RunRow, s.RunRow.id == run.id),
         (s.RoundRow, s.RoundRow.run == run.id),
         (s.AnswerRow, s.AnswerRow.run == run.id),
@@ -59,4 +62,6 @@ def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...
         (s.EdgeRow, s.EdgeRow.child.in_(kernels)),
         (s.FindingRow, s.FindingRow.kernel.in_(kernels)),
         (s.EvaluationRow, s.EvaluationRow.kernel.in_(kernels)),
+        (s.RemeasurementRow, s.RemeasurementRow.kernel.in_(kernels)),
+        (s.ComparisonRow, s.ComparisonRow.first.in_(kernels)),
     )

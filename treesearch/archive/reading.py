@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import findings, mapping
+from treesearch.archive import findings, mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine
 from treesearch.archive.findings import Finding, Verdict
@@ -21,6 +21,7 @@ from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.records import (
     Answer,
+    Comparison,
     Device,
     Edge,
     Entry,
@@ -28,6 +29,7 @@ from treesearch.records import (
     Kernel,
     Problem,
     Proposal,
+    Remeasurement,
     Request,
     Round,
     Run,
@@ -212,13 +214,28 @@ class Reader:
         """All verdicts on a kernel, on every device, as they were given, oldest first."""
         query = select(s.EvaluationRow).where(s.EvaluationRow.kernel == kernel_id)
         with self._reading() as session:
-            return tuple(map(mapping.evaluation_of, session.scalars(query.order_by(*_BY_AGE))))
+            return tuple(map(verdicts.evaluation_of, session.scalars(query.order_by(*_BY_AGE))))
 
     def findings(self, kernel_id: str) -> tuple[Finding, ...]:
         """What was found out about a kernel after its first verdict, oldest first."""
         query = select(s.FindingRow).where(s.FindingRow.kernel == kernel_id)
         with self._reading() as session:
             return tuple(map(findings.finding_of, session.scalars(query.order_by(*_AS_FOUND))))
+
+    def remeasurements(self, kernel_ids: Collection[str]) -> tuple[Remeasurement, ...]:
+        """Later measurements of these kernels, oldest first."""
+        query = select(s.RemeasurementRow).where(s.RemeasurementRow.kernel.in_(kernel_ids))
+        with self._reading() as session:
+            rows = session.scalars(query.order_by(s.RemeasurementRow.created, s.RemeasurementRow.id))
+            return tuple(map(verdicts.remeasurement_of, rows))
+
+    def comparisons(self, kernel_id: str) -> tuple[Comparison, ...]:
+        """What a kernel was compared with, as the first or the second of the two, oldest first."""
+        about = (s.ComparisonRow.first == kernel_id) | (s.ComparisonRow.second == kernel_id)
+        query = select(s.ComparisonRow).where(about)
+        with self._reading() as session:
+            rows = session.scalars(query.order_by(s.ComparisonRow.created, s.ComparisonRow.id))
+            return tuple(map(verdicts.comparison_of, rows))
 
     def entries(self, run_id: str) -> tuple[Entry, ...]:
         """A run's kernels by round and ordinal, each with the verdict that counts on the run's device.

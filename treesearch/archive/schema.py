@@ -44,6 +44,7 @@ class CleanText(TypeDecorator[str]):
 
 
 Json = Annotated[list[Any], mapped_column(JSON(none_as_null=True))]
+Record = Annotated[dict[str, Any], mapped_column(JSON(none_as_null=True))]
 Long = Annotated[int, mapped_column(BigInteger)]
 
 
@@ -90,6 +91,7 @@ class DeviceRow(Base):
     bandwidth: Mapped[float | None]
     rates: Mapped[Json]
     software: Mapped[Json]
+    noise: Mapped[float | None]
 
 
 class RunRow(Base):
@@ -267,6 +269,48 @@ class EvaluationRow(Base):
     sandbox: Mapped[str]
     ordinal: Mapped[int]
     stored: Mapped[str]
+    profile: Mapped[str]
+    conditions: Mapped[Record | None]
+    warm_milliseconds: Mapped[float | None]
+    parent_speedup: Mapped[float | None]
+    parent_speedup_low: Mapped[float | None]
+    parent_speedup_high: Mapped[float | None]
+
+
+class RemeasurementRow(Base):
+    """A later measurement; `evaluation` is the whole record, its `milliseconds` and `device` beside it for queries."""
+
+    __tablename__ = "remeasurements"
+    __table_args__ = (UniqueConstraint("kernel", "created"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    kernel: Mapped[str] = mapped_column(ForeignKey("kernels.id"))
+    purpose: Mapped[str]
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"))
+    milliseconds: Mapped[float | None]
+    evaluation: Mapped[Record]
+    created: Mapped[str]
+
+
+class ComparisonRow(Base):
+    """Two kernels timed in turn. `ratio` is the time of the second ÷ that of the first, `outcome` what the first is.
+
+    `second` is no foreign key: a kernel may be compared with one that another archive holds.
+    """
+
+    __tablename__ = "comparisons"
+    __table_args__ = (UniqueConstraint("first", "second", "created"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, init=False)
+    first: Mapped[str] = mapped_column(ForeignKey("kernels.id"))
+    second: Mapped[str]
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"))
+    ratio: Mapped[float]
+    low: Mapped[float]
+    high: Mapped[float]
+    pairs: Mapped[int]
+    outcome: Mapped[str]
+    created: Mapped[str]
 
 
 class FindingRow(Base):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from treesearch.archive import mapping
+from treesearch.archive import mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
@@ -26,6 +26,7 @@ from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.records import (
     Answer,
+    Comparison,
     Config,
     Device,
     Edge,
@@ -33,6 +34,7 @@ from treesearch.records import (
     Kernel,
     Problem,
     Proposal,
+    Remeasurement,
     Request,
     Round,
     Run,
@@ -129,12 +131,20 @@ class Archive(Reader):
         is a finding as well, which re-opens what came from the kernel.
         """
         with self._writing() as session:
-            return add_evaluation(session, mapping.evaluation_row(kernel_id, evaluation, ordinal))
+            return add_evaluation(session, verdicts.evaluation_row(kernel_id, evaluation, ordinal))
 
     def save_finding(self, finding: Finding) -> None:
         """Store what was found out about a kernel, which must be stored."""
         with self._writing() as session:
             add_finding(session, finding)
+
+    def save_remeasurement(self, measured: Remeasurement) -> None:
+        """Store a later measurement of a kernel, which must be stored, as its device must be."""
+        self._insert(verdicts.remeasurement_row(measured))
+
+    def save_comparison(self, compared: Comparison) -> None:
+        """Store which of two kernels is faster; the first, and the device, must be stored."""
+        self._insert(verdicts.comparison_row(compared))
 
     # ── publishing ──────────────────────────────────────────────────────────────────────────────
 

@@ -61,6 +61,39 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """What the machine was like while a kernel was timed: medians over its samples, None where it does not tell."""
+
+    clock_mhz: float | None = None
+    memory_clock_mhz: float | None = None
+    power_watts: float | None = None
+    celsius: float | None = None
+    throttled: int = 0
+    """Samples that were discarded because the device held its clock down."""
+    reasons: tuple[str, ...] = ()
+    """Why it did: `power cap`, `thermal slowdown`, …"""
+    others: float | None = None
+    """Share of all cores that other processes used, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The reference under other settings of torch than its own. It has a timing and a speed-up, or an error."""
+
+    name: str
+    """`TF32`, `channels_last + cudnn.benchmark`, …"""
+    timing: Timing | None = None
+    speedup: Ratio | None = None
+    """Of the kernel over it."""
+    error: str = ""
+    """Why it is no baseline: it is wrong where kernels are not allowed to be, or does not run."""
+
+    def __post_init__(self) -> None:
+        if (self.timing is None) != (self.speedup is None) or (self.timing is None) != bool(self.error):
+            raise ValueError("a configuration has a timing with a speed-up, or an error")
+
+
+@dataclass(frozen=True)
 class Measurement:
     """A kernel's time beside both baselines', sampled in turn on the same inputs."""
 
@@ -71,6 +104,13 @@ class Measurement:
     compile_speedup: Ratio | None = None
     compile_error: str = ""
     """Why torch.compile has no timing."""
+    conditions: Conditions | None = None
+    warm: float | None = None
+    """Milliseconds of a launch whose data the caches still hold, where that was measured."""
+    parent_speedup: Ratio | None = None
+    """Over the kernel that it was made from, launched in turn with it, where both were compared."""
+    configurations: tuple[Configuration, ...] = ()
+    """Torch under other settings, where the kernel was measured for good."""
 
     def __post_init__(self) -> None:
         if (self.compile is None) != (self.compile_speedup is None):
@@ -169,6 +209,8 @@ class Device:
     """Bytes a second of a large copy within the device's memory, read and written both counted; measured."""
     rates: tuple[Rate, ...] = ()
     """Measured."""
+    noise: float | None = None
+    """How far the ratio of two measurements of one kernel is from 1, 95 times in 100; measured."""
     software: tuple[str, ...] = ()
     """Driver, CUDA and torch when it was measured."""
 
@@ -215,6 +257,8 @@ class Evaluation:
     created: str = ""
     """ISO 8601, UTC; empty until stored."""
     labels: tuple[Label, ...] = ()
+    profile: str = ""
+    """What the compiler, the disassembler and the clocks say of it, as a model gets to read it; bounded."""
     sandbox: str = ""
     """What kept the kernel from the machine, strongest first: `namespaces (…), Landlock 7, seccomp, …`; empty where
     it never ran."""
@@ -230,6 +274,47 @@ class Evaluation:
     @property
     def milliseconds(self) -> float | None:
         return self.measurement.kernel.median if self.measurement else None
+
+
+class Purpose(StrEnum):
+    """Why a kernel that has its verdict was measured again."""
+
+    FINAL = "final"
+    """It won: the figure to publish, which its selection among many has not flattered."""
+    REBENCH = "rebench"
+    """A person asked for it."""
+
+
+@dataclass(frozen=True)
+class Remeasurement:
+    """A later measurement of a kernel, in a fresh process and on fresh inputs. Its verdict stays what it was."""
+
+    kernel: str
+    purpose: Purpose
+    evaluation: Evaluation
+
+
+class Outcome(StrEnum):
+    """Which of two kernels is faster."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two kernels of one problem, launched in turn on the same inputs."""
+
+    first: str
+    second: str
+    device: str
+    ratio: Ratio
+    """Time of the second ÷ time of the first, with its 95 % interval: above 1 the first is faster."""
+    pairs: int
+    outcome: Outcome
+    """What the first is, compared with the second."""
+    created: str = ""
 
 
 @dataclass(frozen=True)

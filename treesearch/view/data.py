@@ -40,6 +40,10 @@ def evaluation(judged: Evaluation | None) -> Json:
         "checked_calls": accuracy.calls if accuracy else None,
         "error": (judged.error or None) if judged else None,
         "labels": [str(label) for label in judged.labels] if judged else None,
+        "parent_speedup": measured.parent_speedup.value if measured and measured.parent_speedup else None,
+        "parent_speedup_interval": _interval(measured.parent_speedup if measured else None),
+        "warm_milliseconds": measured.warm if measured else None,
+        "conditions": asdict(measured.conditions) if measured and measured.conditions else None,
         "sandbox": (judged.sandbox or None) if judged else None,
         "device": judged.device if judged else None,
         "protocol": judged.protocol.id if judged else None,
@@ -121,6 +125,7 @@ def device(hardware: Device) -> Json:
         "shared_memory_bytes": hardware.shared_memory_bytes,
         "bandwidth": hardware.bandwidth,
         "rates": [asdict(rate) for rate in hardware.rates],
+        "noise": hardware.noise,
         "software": list(hardware.software),
     }
 
