@@ -12,6 +12,7 @@ from typing import Any
 from treesearch.errors import MachineError
 from treesearch.evaluation import cache, device
 from treesearch.evaluation.buffers import HostTensor, SharedTensor
+from treesearch.evaluation.conditions import Graphics, Processor, Sampler
 from treesearch.evaluation.open import places, start
 from treesearch.evaluation.sandbox import Limits
 from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized
@@ -56,6 +57,8 @@ class Lane:
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
     """Environment of workers and baselines."""
+    conditions: Callable[[], Sampler]
+    """What looks at the machine while one candidate is timed."""
     walls: Callable[[Path], Walls] = lambda library: Walls(readable(library))
     """What a worker may reach, given the built candidate."""
     prepare: Callable[[Path], None] = lambda library: None
@@ -116,6 +119,7 @@ def _cpu() -> Lane:
         more_bytes=0,  # other contents are not in its caches, and would take longer than those of a single launch
         settle_seconds=0.003,
         variables=lambda protocol: thread_variables(protocol.threads),
+        conditions=Processor,
         walls=lambda library: Walls(readable(worker, library)),
         quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
     )
@@ -146,6 +150,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         more_bytes=MORE_ON_DEVICE,
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
+        conditions=lambda: Graphics(gpu.sensors()),
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,

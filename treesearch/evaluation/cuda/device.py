@@ -17,6 +17,7 @@ import torch
 from treesearch.errors import MachineError, ToolchainError
 from treesearch.evaluation import cache
 from treesearch.evaluation.cuda.driver import CudaError, Driver
+from treesearch.evaluation.cuda.nvml import Gpu
 from treesearch.records import Device, Rate, codec, digest
 
 WHICH_GPU = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
@@ -46,6 +47,13 @@ def described() -> Device:
 def lock() -> str:
     """Name of the lock that one timing on this GPU holds at a time."""
     return f"gpu-{_driver().uuid(0)}"
+
+
+@once
+def sensors() -> Gpu | None:
+    """The GPU's clocks and temperature; None where the driver brought no NVML."""
+    driver = _driver()
+    return Gpu.find(driver.uuid(0), driver.bus(0))
 
 
 @once

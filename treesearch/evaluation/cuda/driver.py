@@ -112,6 +112,12 @@ class Driver:
         self.call("cuDeviceGetUuid_v2", identity, self.integer("cuDeviceGet", ordinal))
         return bytes(identity).hex()
 
+    def bus(self, ordinal: int) -> str:
+        """Where the GPU sits on the PCI bus: `0000:18:00.0`."""
+        text = ctypes.create_string_buffer(64)
+        self.call("cuDeviceGetPCIBusId", text, ctypes.c_int(64), self.integer("cuDeviceGet", ordinal))
+        return text.value.decode()
+
     def memory_bytes(self, ordinal: int) -> int:
         return self.handle("cuDeviceTotalMem_v2", self.integer("cuDeviceGet", ordinal))
 
