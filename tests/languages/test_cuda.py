@@ -11,7 +11,7 @@ import pytest
 
 from treesearch import languages
 from treesearch.errors import UsageError
-from treesearch.languages import CPP, CUDA, ptxas
+from treesearch.languages import CPP, CUDA, symbols
 from treesearch.languages.cpp import INTEGERS
 from treesearch.languages.cuda import FLOATS
 from treesearch.records import Argument, Problem, Resources, Role, Signature
@@ -180,10 +180,10 @@ def test_warnings_stay_when_the_report_goes() -> None:
 
 def test_long_names_stay_whole_where_nothing_can_demangle_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "_Z" + "".join(f"{len(word)}{word}" for word in ("tile" * 100,)) + "Pf"
-    ptxas._demangled.cache_clear()
+    symbols.demangled.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert CUDA.resources(LOG.replace("plain", name))[1].function == name
-    ptxas._demangled.cache_clear()
+    symbols.demangled.cache_clear()
 
 
 # ── where nvcc is, and for what it compiles ─────────────────────────────────────────────────────

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treesearch.errors import MachineError, ToolchainError
-from treesearch.evaluation import cache, checks, sandbox
+from treesearch.evaluation import cache, checks, disassembly, sandbox
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import Language
+from treesearch.languages.mix import Mix
 from treesearch.problem import libraries
 from treesearch.records import Build, Problem, digest
 
@@ -36,6 +37,8 @@ class Built:
     library: Path | None
     record: Build
     error: str = ""
+    mixes: tuple[Mix, ...] = ()
+    """What instructions its functions consist of, where there is a disassembler."""
 
 
 def compiler(language: Language) -> str:
@@ -98,7 +101,7 @@ def _cached(language: Language, home: Path, command: str) -> Built:
     log = (home / "log.txt").read_text()
     library = home / "kernel.so"
     if library.exists():
-        return Built(library, Build(command, 0.0, True, log))
+        return Built(library, Build(command, 0.0, True, log), mixes=disassembly.mixes(language, library))
     return Built(None, Build(command, 0.0, True, log), _failure(language, log))
 
 
@@ -131,7 +134,7 @@ def _compile(language: Language, command: list[str], header: str, source: str, h
         _move(work, home)
         if finished.code != 0:
             return Built(None, record, _failure(language, log))
-        return Built(home / "kernel.so", record)
+        return Built(home / "kernel.so", record, mixes=disassembly.mixes(language, home / "kernel.so"))
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

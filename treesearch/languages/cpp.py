@@ -7,6 +7,7 @@ import shutil
 from functools import cache
 from pathlib import Path
 
+from treesearch.languages import x86
 from treesearch.languages.imports import HOST
 from treesearch.languages.language import Language
 
@@ -79,4 +80,5 @@ CPP = Language(
     command=_command,
     target=_target,
     imports=HOST,
+    disassembler=x86.OBJDUMP,
 )

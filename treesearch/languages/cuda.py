@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from treesearch.errors import UsageError
-from treesearch.languages import ptxas
+from treesearch.languages import ptxas, sass
 from treesearch.languages.cpp import INTEGERS
 from treesearch.languages.imports import HOST_AND_RUNTIME
 from treesearch.languages.language import Language
@@ -99,6 +99,7 @@ CUDA = Language(
     command=_command,
     target=_target,
     imports=HOST_AND_RUNTIME,
+    disassembler=sass.CUOBJDUMP,
     resources=ptxas.resources,
     readable=ptxas.readable,
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treesearch.languages.imports import Imports
+from treesearch.languages.mix import Disassembler
 from treesearch.records import Argument, Problem, Resources, Role
 
 
@@ -81,6 +82,8 @@ class Language:
     """What a compiler's log says that each device function takes."""
     readable: Callable[[str], str] = str
     """A compiler's log without what `resources` has read out of it."""
+    disassembler: Disassembler | None = None
+    """How the instructions of its shared objects are shown; None where a kernel is no shared object."""
 
     @property
     def suffix(self) -> str:

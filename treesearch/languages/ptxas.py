@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
-from functools import lru_cache
 
+from treesearch.languages.symbols import MANGLED, demangled
 from treesearch.records import Resources
 
 _ENTRY = re.compile(r"^ptxas info\s*: Compiling entry function '(\S+)' for ")
@@ -21,8 +19,6 @@ _BOILERPLATE = re.compile(
     r'Compile time = )|\s+\d+ bytes stack frame, |Remark: The warnings can be suppressed with "-diag-suppress '
 )
 _TEMPORARY = re.compile(r"(?:/\S*/)?tmpxft_\w+-\d+_(kernel\b)")
-_MANGLED = re.compile(r"\b_Z\w+")
-_DEMANGLE_SECONDS = 10.0
 
 
 def resources(log: str) -> tuple[Resources, ...]:
@@ -31,7 +27,7 @@ def resources(log: str) -> tuple[Resources, ...]:
     Names are demangled where c++filt is at hand, and whole in any case.
     """
     found = tuple(_functions(log))
-    names = _demangled(tuple(name for name, *_ in found))
+    names = demangled(tuple(name for name, *_ in found))
     return tuple(
         Resources(names[name], registers, spilled, reloaded, stack, shared)
         for name, registers, spilled, reloaded, stack, shared in found
@@ -41,8 +37,8 @@ def resources(log: str) -> tuple[Resources, ...]:
 def readable(log: str) -> str:
     """The log without the report that `resources` reads: errors and warnings, names demangled."""
     kept = "\n".join(line for line in log.splitlines() if not _BOILERPLATE.match(line)).strip("\n")
-    names = _demangled(tuple(dict.fromkeys(_MANGLED.findall(kept))))
-    text = _MANGLED.sub(lambda name: names[name[0]], _TEMPORARY.sub(r"\1", kept))
+    names = demangled(tuple(dict.fromkeys(MANGLED.findall(kept))))
+    text = MANGLED.sub(lambda name: names[name[0]], _TEMPORARY.sub(r"\1", kept))
     return f"{text}\n" if text.strip() else ""
 
 
@@ -62,21 +58,3 @@ def _functions(log: str) -> Iterator[tuple[str, int, int, int, int, int]]:
             shared = _SHARED.search(match[2])
             yield entry, int(match[1]), spilled, reloaded, stack, int(shared[1]) if shared else 0
             entry = ""
-
-
-@lru_cache
-def _demangled(names: tuple[str, ...]) -> dict[str, str]:
-    """Each name as in the source, without its parameters; unchanged where it cannot be read."""
-    tool = shutil.which("c++filt")  # comes with the linker that every host compiler needs
-    as_they_are = {name: name for name in names}
-    if tool is None or not names:
-        return as_they_are
-    try:
-        text = "\n".join(names)
-        asked = subprocess.run(
-            [tool, "-p"], input=text, capture_output=True, text=True, check=False, timeout=_DEMANGLE_SECONDS
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return as_they_are
-    lines = asked.stdout.splitlines()
-    return dict(zip(names, lines, strict=True)) if len(lines) == len(names) else as_they_are
