@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treesearch.records import Device, Problem
+from treesearch.records import Device, Problem, Rate
 
 ROUNDOFF = {
     "float64": 2.0**-53,
@@ -42,8 +42,13 @@ def floor(problem: Problem, device: Device) -> Floor | None:
     if device.bandwidth:
         moved = problem.bytes_read + problem.bytes_written
         bounds.append(Floor(1e3 * moved / device.bandwidth, "bytes", device.bandwidth))
-    usable = [rate for rate in device.rates if ROUNDOFF.get(rate.precision, 1.0) <= problem.tolerance]
-    if problem.flops and usable:
-        best = max(usable, key=lambda rate: rate.flops)
+    best = fastest_rate(problem, device)
+    if problem.flops and best:
         bounds.append(Floor(1e3 * problem.flops / best.flops, "operations", best.flops, best.precision))
     return max(bounds, key=lambda bound: bound.milliseconds, default=None)
+
+
+def fastest_rate(problem: Problem, device: Device) -> Rate | None:
+    """The fastest measured rate whose unit roundoff is within the problem's tolerance."""
+    usable = [rate for rate in device.rates if ROUNDOFF.get(rate.precision, 1.0) <= problem.tolerance]
+    return max(usable, key=lambda rate: rate.flops, default=None)

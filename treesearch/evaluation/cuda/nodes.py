@@ -29,6 +29,9 @@ MEMORY_TYPE = 2
 """CU_POINTER_ATTRIBUTE_MEMORY_TYPE."""
 FROM_HOST = "launch copies from or to memory of the host, which it must not"
 DEEPEST = 8
+MOST_LAUNCHES, LONGEST_NAME = 24, 2000
+"""Of what is told of a graph's kernels: so many that differ, and names of so many characters; the rest is left out, so
+that a reply stays within what its reader takes."""
 
 
 class Refused(Exception):
@@ -97,9 +100,14 @@ class Nodes:
         self.error = error
         self.library = library
         self.module = 0
+        self.launches: dict[tuple[Any, ...], int] = {}
+        """How often the graph that was checked last launches each kernel with each shape: mangled name, grid and block
+        (x, y and z of each), bytes of dynamic shared memory."""
 
     def check(self, graph: int, depth: int = 0) -> int:
         """How many nodes the graph has, those of child graphs in their place. Raises Refused."""
+        if depth == 0:
+            self.launches = {}
         if depth > DEEPEST:
             raise Refused(f"launch nests graphs more than {DEEPEST} deep")
         return sum(self._check_node(node, depth) for node in self.nodes(graph))
@@ -119,7 +127,8 @@ class Nodes:
             child = self._asked("cuGraphChildGraphNodeGetGraph", node, ctypes.c_uint64())
             return self.check(child.value, depth + 1)
         if kind == KERNEL:
-            self._check_kernel(self._asked("cuGraphKernelNodeGetParams_v2", node, KernelNode()))
+            launched = self._asked("cuGraphKernelNodeGetParams_v2", node, KernelNode())
+            self._note(self._check_kernel(launched), launched)
         elif kind == MEMCPY:
             copy = self._asked("cuGraphMemcpyNodeGetParams", node, CopyNode())
             self._check_side(copy.source)
@@ -130,17 +139,24 @@ class Nodes:
             raise Refused(f"launch {REFUSED.get(kind, f'enqueues a node of kind {kind}')}, which it must not")
         return 1
 
-    def _check_kernel(self, node: KernelNode) -> None:
+    def _check_kernel(self, node: KernelNode) -> str:
+        """The kernel's mangled name; nothing where the driver does not tell it."""
         function = node.function or self._made("cuKernelGetFunction", node.kernel)
         try:
             name = self._made("cuFuncGetName", function, ctypes.c_char_p()) or b""
         except AttributeError:  # a driver before CUDA 12.3 does not tell names
-            return
+            return ""
         module = self._made("cuFuncGetModule", function)
         self.module = self.module or module
         if module != self.module or name + b"\0" not in self.library:
             shown = name.decode(errors="replace")[:200]
             raise Refused(f"launch runs the kernel {shown}, which is not part of the library")
+        return str(name.decode(errors="replace"))
+
+    def _note(self, name: str, node: KernelNode) -> None:
+        launch = (name, *node.shape)
+        if len(name) <= LONGEST_NAME and (launch in self.launches or len(self.launches) < MOST_LAUNCHES):
+            self.launches[launch] = self.launches.get(launch, 0) + 1
 
     def _check_side(self, side: Side) -> None:
         if side.kind == HOST:

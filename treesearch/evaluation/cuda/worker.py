@@ -206,7 +206,7 @@ def answer(candidate: Candidate, command: dict[str, Any], call: dict[str, Any]) 
         candidate.load()
         for index in range(len(candidate.sets)):
             candidate.prepare(index, call["scalars"])
-        return {}
+        return {"launches": [[*launch, times] for launch, times in candidate.nodes.launches.items()]}
     if "prepare" in command:
         candidate.prepare(command["prepare"], command["scalars"])
         return {}

@@ -1,0 +1,8 @@
+"""What a model and a person get to read of an evaluated kernel: one bounded text, the same for every model."""
+
+from __future__ import annotations
+
+from treesearch.feedback.seen import Launch, Metric, Seen
+from treesearch.feedback.text import LIMIT, text
+
+__all__ = ["LIMIT", "Launch", "Metric", "Seen", "text"]
