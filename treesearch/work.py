@@ -26,7 +26,7 @@ from pathlib import Path
 from treesearch import languages
 from treesearch.errors import MachineError, TreesearchError, UsageError
 from treesearch.evaluation import bundle as bundles
-from treesearch.evaluation import cache, device, results
+from treesearch.evaluation import cache, device, noise, results
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.evaluator import Evaluator
@@ -94,7 +94,7 @@ def this_device(kind: str | None = None) -> Device:
 
 def describe(path: Path, kind: str | None = None) -> Device:
     """Write down `this_device`, for runs that target it from elsewhere."""
-    found = this_device(kind)
+    found = noise.completed(this_device(kind))
     bundles.write(path, json.dumps(codec.encode(found), indent=1) + "\n")
     return found
 

@@ -14,20 +14,23 @@ import click
 
 from treesearch.cli import common
 from treesearch.models.providers import PROVIDERS
+from treesearch.records import Device
 
 Finding = tuple[str, bool | None, str]
 """What was looked at; whether it is there (None: absent, and not needed); the detail."""
 
 
 @click.command()
+@click.option("--measure", is_flag=True, help="Measure anew how far apart two measurements of one kernel are.")
 @common.archive_option
 @common.json_option
-def doctor(archive: str | None, as_json: bool) -> None:
-    """Look at compilers, GPU, sandbox, keys and archives. Exits with 1 where something needed is missing."""
+def doctor(measure: bool, archive: str | None, as_json: bool) -> None:
+    """Look at compilers, GPU, sandbox, noise, keys and archives. Exits with 1 where something needed is missing."""
     from treesearch.view import tables
 
     gpu = _has_gpu()
-    findings = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(gpu), *_keys(), *_archives(archive)]
+    machine = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(gpu), *_noise(gpu, measure)]
+    findings = [*machine, *_keys(), *_archives(archive)]
     if as_json:
         common.print_json([{"what": what, "ok": state, "found": detail} for what, state, detail in findings])
     else:
@@ -104,6 +107,37 @@ def _sandbox(gpu: bool) -> Iterator[Finding]:
         yield "sandbox", None, f"{offered.description}: {offered.warning}"
     else:
         yield "sandbox", True, offered.description
+
+
+def _noise(gpu: bool, measure: bool) -> Iterator[Finding]:
+    """How far apart two measurements of one kernel are on each device, measured now or before."""
+    from treesearch.errors import TreesearchError
+    from treesearch.evaluation import device
+
+    for kind in ("cpu", "cuda") if gpu and _torch_sees_gpu() else ("cpu",):
+        try:
+            found = device.local(kind)
+            yield noise_finding(_measured(found) if measure else found)
+        except TreesearchError as error:
+            yield f"noise of {kind}", False if measure else None, str(error)
+
+
+def _measured(found: Device) -> Device:
+    from treesearch.evaluation import noise
+
+    return noise.measured(found, lambda what: click.echo(f"noise of {found.name}: {what} …", err=True))
+
+
+def noise_finding(hardware: Device) -> Finding:
+    """What is known of a device's noise, in words."""
+    what = f"noise of {hardware.kind}"
+    if hardware.noise is None:
+        return what, None, "never measured; `treesearch doctor --measure` does, in half a minute"
+    return (
+        what,
+        True,
+        f"two measurements of one kernel differ by less than {100 * hardware.noise:.1f} %, 95 times in 100",
+    )
 
 
 def _keys() -> Iterator[Finding]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from treesearch.errors import MachineError
+from treesearch.evaluation import cache
 from treesearch.languages import Language
 from treesearch.problem import memory
-from treesearch.records import Device
+from treesearch.records import Device, digest
 
 TELLING = frozenset(
     "sse4_2 avx avx2 fma f16c avx512f avx512bw avx512vl avx512dq avx512_vnni avx512_bf16 avx512_fp16 amx_tile amx_bf16 "
@@ -24,13 +28,31 @@ TELLING = frozenset(
 def local(kind: str) -> Device:
     """This machine's device of a kind, `cpu` or `cuda`, a GPU with its measured figures.
 
-    Raises MachineError where there is none.
+    Its noise is there if it was measured before (`evaluation/noise.py`). Raises MachineError where there is none.
     """
     if kind == "cpu":
-        return cpu()
+        return _with_noise(cpu())
     from treesearch.evaluation.cuda import device as gpu
 
-    return gpu.described()
+    return _with_noise(gpu.described())
+
+
+def keep_noise(hardware: Device) -> None:
+    """Keep the noise that was measured on this machine's device for as long as its software stays the same."""
+    kept = _noise_file(hardware)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(hardware.noise))
+
+
+def _with_noise(hardware: Device) -> Device:
+    try:
+        return replace(hardware, noise=float(_noise_file(hardware).read_text()))
+    except (OSError, ValueError, MachineError):  # never measured, or nowhere to keep it
+        return hardware
+
+
+def _noise_file(hardware: Device) -> Path:
+    return cache.folder() / "devices" / f"noise-{digest(hardware.id, *hardware.software)[:16]}.json"
 
 
 def has_gpu() -> bool:

@@ -24,6 +24,7 @@ def figures(hardware: Device) -> str:
         f"memory {hardware.memory_clock_mhz} MHz" if hardware.memory_clock_mhz else "",
         f"copies at {text.quantity(hardware.bandwidth, 'B/s')}" if hardware.bandwidth else "",
         _rates(hardware),
+        f"noise {100 * hardware.noise:.1f} %" if hardware.noise else "",
         ", ".join(text.one_line(version, 60) for version in hardware.software),
     ]
     return " · ".join(part for part in parts if part)
