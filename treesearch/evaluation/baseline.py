@@ -94,7 +94,7 @@ def compile_all(subjects: list[Subject]) -> str:
     except Exception as error:  # whatever the compiler stack raises, the eager baseline stands
         for subject in subjects:
             subject.calls.pop("compile", None)
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+        return told(error)
     return ""
 
 
@@ -117,7 +117,12 @@ def timed(subject: Subject, command: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"nanoseconds": subject.time(command["which"], command["scalars"])}
     except Exception as error:  # see above
-        return {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"}
+        return {"error": told(error)}
+
+
+def told(error: Exception) -> str:
+    """An exception on one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
 
 
 def kind(device: str) -> type[Subject]:

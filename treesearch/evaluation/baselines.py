@@ -1,30 +1,45 @@
-"""The controller's side of the baseline process."""
+"""The controller's side of the baseline processes."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from treesearch.errors import MachineError
-from treesearch.evaluation import cache
+from treesearch.evaluation import cache, clock, configurations, verify
 from treesearch.evaluation.buffers import BufferSet
-from treesearch.evaluation.inputs import Scalars
+from treesearch.evaluation.configurations import Settings
+from treesearch.evaluation.inputs import Call, Deck, Scalars
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
-from treesearch.records import Problem, Protocol
+from treesearch.records import Configuration, Problem, Protocol, Timing
 
 START_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 CALL_SECONDS = 120.0
 COMPILE = "prepare compile"
+PROGRAM, CONFIGURED = "treesearch.evaluation.baseline", "treesearch.evaluation.configured"
+OWN = ("eager", "compile")
+"""What the reference is timed as under its own settings."""
 
 
 class Baselines:
-    """Eager and torch.compile over the candidates' own buffers. `compile_error` says why compile is absent."""
+    """Eager and torch.compile over the candidates' own buffers. `compile_error` says why compile is absent.
+
+    Thorough ones time torch under other settings as well (`configurations.py`), once `configure` has tried them.
+    """
 
     def __init__(
-        self, problem: Problem, protocol: Protocol, lane: Lane, sets: list[BufferSet], scalars: Scalars
+        self,
+        problem: Problem,
+        protocol: Protocol,
+        lane: Lane,
+        sets: list[BufferSet],
+        scalars: Scalars,
+        *,
+        thorough: bool = False,
     ) -> None:
         self._start = {
             "name": problem.name,
@@ -36,10 +51,17 @@ class Baselines:
             "device": lane.device,
             **lane.start,
         }
+        self._problem = problem
+        self._lane = lane
+        self._sets = sets
+        self._thorough = thorough
         self._variables = lane.variables(protocol)
         self._descriptors = [descriptor for buffers in sets for descriptor in buffers.descriptors]
+        self._configured: dict[str, Child] = {}
+        self._rejected: dict[str, str] = {}
+        """Why configurations are not timed, by name."""
         self.compile_error = ""
-        self._child = self._open()
+        self._child = self._open(PROGRAM)
         self._child.send({"which": COMPILE})
 
     def wait(self) -> None:
@@ -56,27 +78,71 @@ class Baselines:
             self.compile_error = f"torch.compile took longer than {COMPILE_SECONDS:.0f} s"
         except ChildDied as error:
             self.compile_error = f"torch.compile killed its process: {error.reason}"
-        self._child = self._open()
+        self._child = self._open(PROGRAM)
         self._await_start()
+
+    def configure(self, deck: Deck) -> None:
+        """Try torch under other settings, one after the other, on every call of the deck that kernels are checked on.
+
+        What is right there, as kernels have to be, is timed from here on; everything else is rejected with the reason.
+        """
+        for settings in configurations.chosen(self._problem, self._lane.device) if self._thorough else ():
+            child = self._open(CONFIGURED, settings)
+            try:
+                failure = self._failure(child, deck)
+            except DeadlinePassed:
+                failure = f"it took longer than {COMPILE_SECONDS:.0f} s to be ready"
+            except ChildDied as error:
+                failure = f"it killed its process: {error.reason}"
+            if failure:
+                child.close()
+                self._rejected[settings.name] = failure
+            else:
+                self._configured[settings.name] = child
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return ("eager",) if self.compile_error else ("eager", "compile")
+        """What can be timed."""
+        return (*(OWN[:1] if self.compile_error else OWN), *self._configured)
 
     def time(self, which: str, buffers: int, scalars: Scalars) -> float:
-        """Milliseconds of one call of `eager` or `compile` on a set of buffers."""
+        """Milliseconds of one call of `eager`, `compile` or a configuration on a set of buffers."""
+        child = self._configured.get(which, self._child)
         try:
-            reply = self._child.ask({"which": which, "set": buffers, "scalars": scalars}, CALL_SECONDS)
+            reply = child.ask({"which": which, "set": buffers, "scalars": scalars, "write": False}, CALL_SECONDS)
         except (ChildDied, DeadlinePassed) as error:
             raise MachineError(f"The process that times the reference failed ({which}): {error}.") from error
         if "error" in reply:
             raise MachineError(f"The reference raised on its own inputs ({which}): {reply['error']}.")
         return float(reply["nanoseconds"]) / 1e6
 
-    def close(self) -> None:
-        self._child.close()
+    def configured(self, kernel: Timing, timings: Mapping[str, Timing]) -> tuple[Configuration, ...]:
+        """All configurations, timed ones first, beside a kernel's time; `timings` are those of `kinds`."""
+        timed = [Configuration(name, timings[name], clock.speedup(timings[name], kernel)) for name in self._configured]
+        return (*timed, *(Configuration(name, error=error) for name, error in self._rejected.items()))
 
-    def _open(self) -> Child:
+    def close(self) -> None:
+        for child in (self._child, *self._configured.values()):
+            child.close()
+
+    def _failure(self, child: Child, deck: Deck) -> str:
+        """Why a configuration is no baseline, or nothing. Raises ChildDied or DeadlinePassed."""
+        if failure := child.receive(START_SECONDS + COMPILE_SECONDS).get("error"):
+            return str(failure)
+        answers = (self._answer(child, call, turn % len(self._sets)) for turn, call in enumerate(deck.calls))
+        return next((failure for failure in answers if failure), "")
+
+    def _answer(self, child: Child, call: Call, index: int) -> str:
+        """What is wrong with its answer to one call, or nothing."""
+        buffers = self._sets[index]
+        buffers.fill(call.values)
+        self._lane.join()
+        reply = child.ask({"set": index, "scalars": call.scalars, "write": True}, CALL_SECONDS)
+        if "error" in reply:
+            return str(reply["error"])
+        return verify.check(self._problem, call.stratum, call.answers, buffers.outputs()).failure
+
+    def _open(self, program: str, settings: Settings | None = None) -> Child:
         root = Path(__file__).parents[2]
         variables = {
             **self._variables,
@@ -84,9 +150,8 @@ class Baselines:
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",  # more would be a pool of processes, slow to start
         }
-        command = [sys.executable, "-m", "treesearch.evaluation.baseline"]
-        child = Child(command, descriptors=self._descriptors, variables=variables)
-        child.send(self._start)
+        child = Child([sys.executable, "-m", program], descriptors=self._descriptors, variables=variables)
+        child.send({**self._start, "settings": asdict(settings)} if settings else self._start)
         return child
 
     def _await_start(self) -> None:
