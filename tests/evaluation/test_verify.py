@@ -120,6 +120,43 @@ def test_a_wrong_row_is_reported_with_position_and_values() -> None:
     assert f"at (2, 1, 9): got {float(got[2, 1, 9]):.7g}, expected {float(expected[2, 1, 9]):.7g}" in failure
 
 
+def test_the_first_wrong_elements_are_shown_and_all_are_counted() -> None:
+    expected = draw(4, 3, 64)
+    got = expected.clone()
+    got[1:3, 2] += 5
+    failure = judged(got, expected, stratum="offset").failure
+    assert "shape (4, 3, 64): 128 elements are wrong, the last at (2, 2, 63); the first: (1, 2, 0) got " in failure
+    shown = [f"(1, 2, {place}) got {got[1, 2, place]:.7g}, expected {expected[1, 2, place]:.7g}" for place in range(4)]
+    assert failure.endswith("; ".join(shown))
+
+
+def test_a_row_that_is_wrong_by_little_everywhere_has_wrong_elements() -> None:
+    failure = judged(draw(8, 64).fill_(1.0101), draw(8, 64).fill_(1.0), stratum="constant").failure
+    assert "shape (8, 64): 512 elements are wrong, the last at (7, 63)" in failure
+
+
+def test_wrong_elements_far_behind_the_first_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "SLICE", 100)
+    expected = torch.zeros(1000, dtype=torch.int64)
+    got = expected.clone()
+    got[[7, 250, 999]] = 123456789012
+    failure = judged(got, expected).failure
+    assert (
+        "shape (1000): 3 elements are wrong, the last at (999); the first: (7) got 123456789012, expected 0; (25"
+        in failure
+    )
+
+
+def test_elements_that_are_not_finite_are_shown_with_what_was_expected() -> None:
+    got = draw(2, 64)
+    got[1, 60:] = float("nan")
+    failure = judged(got, draw(2, 64)).failure
+    assert (
+        f"4 elements are wrong, the last at (1, 63); the first: (1, 60) got nan, expected {draw(2, 64)[1, 60]:.7g}"
+        in failure
+    )
+
+
 def test_short_rows_are_joined_until_they_have_an_error_to_speak_of() -> None:
     assert rows(torch.zeros(5, 4, 8)).shape == (5, 32)
     assert rows(torch.zeros(5, 64)).shape == (5, 64)

@@ -18,6 +18,11 @@ EAGER_FACTOR = 4.0
 PRECISIONS = ("float32-like", "float16-like", "lower")
 ZERO = 1e-6
 """A row this small beside the whole output counts as zero and is judged absolutely."""
+ROUNDING = 1e-6
+SHOWN = 4
+"""Wrong elements that a failure shows."""
+SLICE = 1 << 22
+"""Elements that are looked through at a time for the first wrong ones."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +94,15 @@ def _check(
     divisor = torch.where(zero, torch.inf, norms)
     worst, eager_worst = float((error_norms / divisor).max()), float((eager_norms / divisor).max())
     if not bool(torch.isfinite(error_norms).all()):
-        return Checked(float("inf"), eager_worst, _not_finite(out))
+        return Checked(float("inf"), eager_worst, _not_finite(out, expected))
     beyond = error_norms > allowed
     if Check.ROWS not in without and bool(beyond.any()):
         row = int((error_norms / allowed.clamp_min(1e-300)).argmax())
-        return Checked(worst, eager_worst, _row_failure(out, expected, row, int(beyond.sum()), eager_norms, tolerance))
+        failure = _row_failure(out, expected, row, int(beyond.sum()), eager_norms, tolerance)
+        # Those with their share or more of what their row may err: a row beyond it has at least one.
+        share = (1 - ROUNDING) * allowed / math.sqrt(error.shape[1])
+        wrong = (error.abs() >= share[:, None]) & beyond[:, None]
+        return Checked(worst, eager_worst, f"{failure}\n{_first_wrong(out, expected, wrong)}")
     return Checked(worst, eager_worst)
 
 
@@ -106,6 +115,7 @@ def _elementwise(out: torch.Tensor, expected: torch.Tensor, own_largest: float, 
     return (
         f"{int(beyond.sum())} of {out.numel()} elements beyond rtol = atol = {tolerance:g}; the worst at "
         f"{_position(flat, out)}: got {float(out.flatten()[flat]):.7g}, expected {float(expected.flatten()[flat]):.7g}"
+        f"\n{_first_wrong(out, expected, beyond)}"
     )
 
 
@@ -129,13 +139,14 @@ def _row_failure(
     )
 
 
-def _not_finite(out: torch.Tensor) -> str:
+def _not_finite(out: torch.Tensor, expected: torch.Tensor) -> str:
     bad = ~torch.isfinite(out)
     flat = int(bad.flatten().int().argmax())
     count = int(bad.sum())
     return (
         f"{count} of {out.numel()} elements are not finite, the first at {_position(flat, out)} "
         f"({float(out.flatten()[flat])}); outputs are NaN before the launch, so it may never have been written"
+        f"\n{_first_wrong(out, expected, bad)}"
     )
 
 
@@ -149,7 +160,41 @@ def _unequal(out: torch.Tensor, expected: torch.Tensor) -> str:
     return (
         f"{int(different.sum())} of {out.numel()} elements differ, the first at {_position(flat, out)}: "
         f"got {out.flatten()[flat].item()}, expected {expected.flatten()[flat].item()}"
+        f"\n{_first_wrong(out, expected, different)}"
     )
+
+
+def _first_wrong(out: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:
+    """Where in an output the wrong elements are, and what the first of them hold."""
+    places = wrong.flatten()
+    got, wanted = out.flatten(), expected.flatten()
+    shown = [
+        f"{_position(flat, out)} got {_number(got[flat])}, expected {_number(wanted[flat])}"
+        for flat in _first(places, SHOWN)
+    ]
+    last = places.numel() - 1 - _first(places.flip(0), 1)[0]
+    return (
+        f"shape {_shape(out)}: {int(wrong.sum())} elements are wrong, the last at {_position(last, out)}; "
+        f"the first: {'; '.join(shown)}"
+    )
+
+
+def _first(places: torch.Tensor, count: int) -> list[int]:
+    """Indices of the first that are true."""
+    found: list[int] = []
+    for start in range(0, places.numel(), SLICE):
+        found += [start + int(one) for one in places[start : start + SLICE].nonzero().flatten()[: count - len(found)]]
+        if len(found) == count:
+            break
+    return found
+
+
+def _number(element: torch.Tensor) -> str:
+    return f"{float(element):.7g}" if element.is_floating_point() else str(element.item())
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    return "(" + ", ".join(map(str, tensor.shape)) + ")"
 
 
 def _position(flat: int, tensor: torch.Tensor) -> str:
