@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from treesearch import languages
-from treesearch.cli.doctor import noise_finding
 from treesearch.evaluation import device, noise, yardstick
 from treesearch.evaluation.build import build
 from treesearch.records import Device
-from treesearch.view import hardware
 
 GPU = Device("cuda", "NVIDIA H100 80GB HBM3", 132, 80 << 30, architecture="sm_90a", software=("driver 580",))
 
@@ -77,15 +75,6 @@ def test_a_description_is_completed_only_where_that_takes_a_gpu_that_is_here(own
 def test_a_gpu_that_cannot_be_measured_is_described_without(own_cache: Path) -> None:
     absent = replace(GPU, name="a GPU that nobody has")
     assert noise.completed(absent) is absent
-
-
-def test_doctor_and_descriptions_state_the_noise() -> None:
-    assert noise_finding(GPU)[1:] == (None, "never measured; `treesearch doctor --measure` does, in half a minute")
-    what, state, said = noise_finding(replace(GPU, noise=0.0123))
-    assert (what, state) == ("noise of cuda", True)
-    assert "less than 1.2 %, 95 times in 100" in said
-    assert "noise 1.2 %" in hardware.figures(replace(GPU, noise=0.0123))
-    assert "noise" not in hardware.figures(GPU)
 
 
 # ── the yardstick ───────────────────────────────────────────────────────────────────────────────
