@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from treesearch import languages
-from treesearch.evaluation import build, device, lanes
+from treesearch.evaluation import build, clock, device, lanes
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Bench
@@ -79,11 +80,13 @@ Try = Callable[..., tuple[Trial, Run]]
 def prepare(bench: Bench, deck: Deck, tiny_problem: Problem) -> Try:
     """Builds a candidate; gives its trial and what runs it."""
 
-    def prepared(source: str = "", *, without: Checks = NONE, settle: float = 0.003) -> tuple[Trial, Run]:
+    def prepared(
+        source: str = "", *, without: Checks = NONE, settle: float = 0.003, incumbent: float | None = None
+    ) -> tuple[Trial, Run]:
         lane = replace(lanes.of(device.cpu()), settle_seconds=settle)
         parts = (deck, bench.sets, bench.baselines)
         about = (tiny_problem, languages.CPP, protocol_of(tiny_problem), lane)
-        trial = Trial(*about, *parts, without=without | HOSTILE)
+        trial = Trial(*about, *parts, incumbent=incumbent, without=without | HOSTILE)
         library = build.build(tiny_problem, languages.CPP, source or kernel(), device.cpu().architecture).library
         assert library is not None
         return trial, lambda: trial.run(library)
@@ -143,6 +146,52 @@ def test_new_contents_are_not_seen_before_the_launch_that_they_are_for(prepare: 
         Status.CRASHED,
         "launch returned 9; 0 means success",
     )
+
+
+# ── the screen ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_kernel_that_is_clearly_slower_is_checked_as_any_other_and_timed_less(prepare: Try, deck: Deck) -> None:
+    trial, run = prepare(kernel(before="spin(400);"), incumbent=0.1)
+    trial.chance = random.Random(1)  # type: ignore[assignment]
+    outcome = run()
+    checked = sum(call.nominal for call in deck.calls)
+    assert checked <= len(outcome.measurement.kernel.samples) < len(prepare()[0]._visits()) - len(trial.stressed)
+    assert len(outcome.measurement.eager.samples) == len(outcome.measurement.kernel.samples)
+    assert outcome.accuracy.calls == len(deck.calls) + len(trial.bursts)
+    assert len(trial.bursts) >= 1
+    assert outcome.doubt == ""
+
+
+@pytest.mark.parametrize("incumbent", [0.3, None])
+def test_a_kernel_that_may_still_be_as_fast_is_timed_in_full(prepare: Try, incumbent: float | None) -> None:
+    trial, run = prepare(kernel(before="spin(400);"), incumbent=incumbent)
+    assert len(run().measurement.kernel.samples) == len(trial._visits()) - len(trial.stressed)
+    assert len(trial.bursts) == BURSTS
+
+
+def test_one_quick_sample_is_enough_to_be_timed_in_full(prepare: Try) -> None:
+    """What the machine did meanwhile makes samples longer, never shorter."""
+    trial, _ = prepare(incumbent=1.0)
+    for samples, outclassed in (([9.0] * 3, False), ([9.0] * 4, True), ([9.0] * 9 + [2.9], False)):
+        trial.samples["kernel"] = samples
+        assert trial._outclassed() is outclassed
+
+
+def test_one_burst_is_enough_unless_it_was_interrupted(prepare: Try) -> None:
+    trial, _ = prepare(incumbent=1.0)
+    trial.samples["kernel"] = [9.0] * 4
+    for bursts, enough in (([], False), ([90.0], False), ([90.0, 9.1], True)):
+        trial.bursts = [clock.Burst(1, each, 0.0) for each in bursts]
+        assert trial._enough_bursts() is enough
+    trial.incumbent = None
+    assert not trial._enough_bursts()
+
+
+def test_a_clearly_slower_kernel_that_is_wrong_is_wrong(prepare: Try) -> None:
+    """The last of its answers counts like the first."""
+    late = kernel(before="spin(400);", after="static int n = 0; if (++n > 12) out[0] += 1;")
+    assert failure(prepare(late, incumbent=0.1)[1])[0] is Status.WRONG
 
 
 # ── determinism ─────────────────────────────────────────────────────────────────────────────────

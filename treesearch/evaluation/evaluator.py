@@ -16,10 +16,12 @@ from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import Check, Checks
+from treesearch.evaluation.duel import Duel, Duelled
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.open import build as modules
 from treesearch.evaluation.trial import Outcome, Trial
+from treesearch.evaluation.walls import Walls
 from treesearch.languages import Language
 from treesearch.problem.reference import Reference
 from treesearch.records import Build, Device, Evaluation, Label, Problem, Protocol, Status
@@ -43,7 +45,16 @@ class Bench:
     baselines: Baselines
 
     @classmethod
-    def set_up(cls, problem: Problem, protocol: Protocol, lane: Lane, seed: int, without: Checks = checks.NONE) -> Self:
+    def set_up(
+        cls,
+        problem: Problem,
+        protocol: Protocol,
+        lane: Lane,
+        seed: int,
+        without: Checks = checks.NONE,
+        *,
+        thorough: bool = False,
+    ) -> Self:
         """Draws the deck while the baselines' process starts and compiles."""
         reference = Reference(problem.name, problem.source, lane.device)
         with ExitStack() as made, cache.building(), cache.building(lane.lock):
@@ -60,11 +71,12 @@ class Bench:
                 more_sets.append(BufferSet(problem.signature, lane.tensors, without))
                 made.callback(more_sets[-1].close)
             lane.join()
-            baselines = Baselines(problem, protocol, lane, sets, sample.scalars)
+            baselines = Baselines(problem, protocol, lane, sets, sample.scalars, thorough=thorough)
             made.callback(baselines.close)
             del sample
             deck = inputs.draw(problem, reference, protocol, seed, without)
             baselines.wait()
+            baselines.configure(deck)
             bench = cls(deck, sets, more_sets, baselines)
             made.pop_all()
             return bench
@@ -99,11 +111,13 @@ class Evaluator:
         seed: int | None = None,
         announce: Callable[[str], None] = lambda what: None,
         promoted: int = 1,
+        thorough: bool = False,
         without: Checks = checks.NONE,
     ) -> None:
         """`hardware` is this machine's device for the language, which is looked up where it is not given. `seed` fixes
         the deck of inputs; by default nobody can know it beforehand. A kernel that is among the `promoted` fastest so
-        far is looked at with a sanitizer, where there is one. `without` leaves checks out, for the audit alone.
+        far is looked at with a sanitizer, where there is one, and compared with its parent. `thorough` is for figures
+        to publish: torch is timed under other settings as well. `without` leaves checks out, for the audit alone.
 
         The deck and the baselines are made for the first candidate that builds; `announce` is told so, since
         it takes a while.
@@ -118,6 +132,7 @@ class Evaluator:
         self._seed = _drawn() if seed is None else seed
         self._announce = announce
         self._promoted = promoted
+        self._thorough = thorough
         self._without = without
         self._times: list[float] = []
         """Milliseconds of the kernels that were verified."""
@@ -135,6 +150,7 @@ class Evaluator:
         if self._bench is not None and self._lane is not None:
             self._bench.close()
             self._bench = None
+            self._seed = _drawn() if self._fixed_seed is None else self._fixed_seed  # for whoever is judged after all
             self._lane.trim()
 
     def evaluate(self, source: str | None) -> Evaluation:
@@ -154,10 +170,12 @@ class Evaluator:
         make = build.build if self.language.sealed else modules.build
         return make(self.problem, self.language, source, self.device.architecture, self._without)
 
-    def judge(self, built: Built) -> Evaluation:
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation:
         """Verify and time a build. Whatever the candidate does, the result is an evaluation.
 
-        Raises MachineError where the reference itself, or the process that times it, fails.
+        One that may seed a round is launched in turn with `parent`, which it was made from. One that is clearly slower
+        than `incumbent` (ms) is timed with few samples. Raises MachineError where the reference itself, or the process
+        that times it, fails.
         """
         if built.library is None:
             return self._evaluation(Status.BUILD_FAILED, built.record, built.error)
@@ -165,43 +183,88 @@ class Evaluator:
         try:
             bench = self._ready_bench()
             started = time.monotonic()
-            outcome = self._try(bench, built.library)
+            outcome = self._try(bench, built.library, incumbent)
             for _ in range(SECOND_LOOKS):  # a busy machine does that as well
                 if outcome.blemish:
-                    outcome = min(outcome, self._try(bench, built.library), key=lambda one: one.blemish)
+                    outcome = min(outcome, self._try(bench, built.library, incumbent), key=lambda one: one.blemish)
         except Failed as failure:
             return self._evaluation(failure.status, built.record, failure.error, time.monotonic() - started)
-        if not outcome.doubt:
-            outcome = self._inspected(built.library, outcome)
+        if not outcome.doubt and self._promotes(outcome):
+            outcome = self._compared(built, parent, self._inspected(built.library, outcome))
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         seconds = time.monotonic() - started
         return self._evaluation(
             status, built.record, outcome.doubt, seconds, outcome, self._labels(built.library, outcome)
         )
 
-    def _try(self, bench: Bench, library: Path) -> Outcome:
+    def duel(self, first: Built, second: Built) -> Duelled | str:
+        """Which of two builds is faster, launched in turn, or why that cannot be said.
+
+        Both have been found right. Raises MachineError where the reference itself fails.
+        """
+        if first.library is None or second.library is None:
+            return "one of them does not build"
+        bench = self._ready_bench()
+        assert self._lane is not None, "it was made with the bench"
+        about = (self.problem, self.language, self._timed_protocol(), self._lane, bench.deck, bench.sets)
+        made = Duel(*about, walls=self._walls, noise=self.device.noise, without=self._without)
+        try:
+            with cache.timing(self._lane.lock):
+                return made.run(first.library, second.library)
+        except Failed as failure:
+            return failure.error
+
+    def _try(self, bench: Bench, library: Path, incumbent: float | None) -> Outcome:
         assert self._lane is not None, "it was made with the bench"
         with cache.timing(self._lane.lock):
             self._lane.prepare(library)
-            around = replace(self._lane.walls(library), without=self._without)
-            parts = (bench.deck, bench.sets, bench.baselines)
             about = (self.problem, self.language, self._timed_protocol(), self._lane)
-            return Trial(*about, *parts, more_sets=bench.more_sets, walls=around, without=self._without).run(library)
+            parts = (bench.deck, bench.sets, bench.baselines)
+            trial = Trial(
+                *about,
+                *parts,
+                more_sets=bench.more_sets,
+                walls=self._walls(library),
+                incumbent=incumbent,
+                without=self._without,
+            )
+            return trial.run(library)
 
-    def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
-        """With what a sanitizer says of a kernel that is one of the fastest so far."""
+    def _walls(self, library: Path) -> Walls:
+        """What a built candidate is kept behind."""
         assert self._lane is not None, "it was made with the bench"
+        return replace(self._lane.walls(library), without=self._without)
+
+    def _promotes(self, outcome: Outcome) -> bool:
+        """Whether a kernel is one of the fastest so far, so that it may seed a round."""
         time_taken = outcome.measurement.kernel.median
         faster = sum(other <= time_taken for other in self._times)
         self._times.append(time_taken)
-        if faster >= self._promoted or Check.SANITIZER in self._without:
+        return faster < self._promoted
+
+    def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
+        """With what a sanitizer says of a promoted kernel."""
+        assert self._lane is not None, "it was made with the bench"
+        if Check.SANITIZER in self._without:
             return outcome
         with cache.timing(self._lane.lock):
             said = self._lane.inspect(library, self.problem)
         if said.findings:
-            self._times.remove(time_taken)
+            self._times.remove(outcome.measurement.kernel.median)
             return replace(outcome, doubt=f"compute-sanitizer: {said.findings}")
         return outcome if said.not_run else replace(outcome, labels=(*outcome.labels, Label.SANITIZED))
+
+    def _compared(self, built: Built, parent: Built | None, outcome: Outcome) -> Outcome:
+        """With how much faster a promoted kernel is than its parent, where both can be compared.
+
+        A duel is of single launches; a kernel whose time is that of launches in a row has none.
+        """
+        if parent is None or outcome.blemish:
+            return outcome
+        found = self.duel(built, parent)
+        if isinstance(found, str):
+            return outcome
+        return replace(outcome, measurement=replace(outcome.measurement, parent_speedup=found.ratio))
 
     def _timed_protocol(self) -> Protocol:
         times = EXTENDED if Check.DEADLINE in self._without else 1
@@ -214,7 +277,8 @@ class Evaluator:
                 self._announce(f"warning: {warning}")
             lane = lanes.of(self.device, self.software[0])
             self._lane = lane if self.language.sealed else lanes.opened(lane, self.problem, self.device)
-            self._bench = Bench.set_up(self.problem, self.protocol, self._lane, self._seed, self._without)
+            about = (self.problem, self.protocol, self._lane, self._seed, self._without)
+            self._bench = Bench.set_up(*about, thorough=self._thorough)
         elif self._stale and self._lane is not None:
             self._stale, self._seed = False, _drawn()
             self._bench.redraw(self.problem, self.protocol, self._lane, self._seed, self._without)

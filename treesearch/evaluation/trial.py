@@ -25,6 +25,10 @@ from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, 
 
 REPEAT_SHARE = 0.5
 """Share of the deadline after which calls that were already seen are not repeated."""
+SCREENED = 4
+"""Nominal samples after which a kernel can turn out to be clearly slower than the incumbent."""
+CLEARLY_SLOWER = 3.0
+"""Times the incumbent's median that even the fastest of them then takes."""
 BURSTS = 3
 FEWEST_SETS = 3
 """With fewer sets of buffers a burst repeats one call as often as is needed."""
@@ -59,7 +63,7 @@ class Visit:
 
 
 @contextmanager
-def _single_threaded() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Keep this process's own OpenMP threads asleep: filling and checking must not spin into a timed call."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -84,10 +88,12 @@ class Trial:
         *,
         more_sets: Sequence[BufferSet] = (),
         walls: Walls | None = None,
+        incumbent: float | None = None,
         without: Checks = NONE,
     ) -> None:
         """`more_sets` are for bursts: with enough of them, every launch of a burst has contents of its own. `walls`
-        are what the candidate is kept behind; `without` leaves checks out, for the audit alone.
+        are what the candidate is kept behind. A candidate that is clearly slower than `incumbent` (ms) is checked as
+        any other, but not timed on calls that it was not checked on. `without` leaves checks out, for the audit alone.
         """
         self.lane = lane
         self.problem = problem
@@ -99,6 +105,7 @@ class Trial:
         self.sets = [*sets, *more_sets]
         self.baselines = baselines
         self.walls = walls
+        self.incumbent = incumbent
         self.without = without
         self.chance = random.SystemRandom()
         self.samples: dict[str, list[float]] = {KERNEL: [], **{kind: [] for kind in baselines.kinds}}
@@ -116,13 +123,13 @@ class Trial:
 
     def run(self, library: Path) -> Outcome:
         """Raises Failed where the candidate crashes, hangs, breaks the contract or is wrong."""
-        started = time.monotonic()
+        started, share = time.monotonic(), REPEAT_SHARE * self.protocol.deadline_seconds
         if reason := imports.refused(library, self.language, self.problem, self.without):
             raise Failed(Status.BROKE_CONTRACT, reason)
-        with _single_threaded(), self._start(library) as candidate:
+        with single_threaded(), self._start(library) as candidate:
             for visit in self._visits():
-                late = time.monotonic() - started > REPEAT_SHARE * self.protocol.deadline_seconds
-                if visit.call.checked or not late:
+                late = time.monotonic() - started > share
+                if visit.call.checked or not (late or self._outclassed()):
                     self._visit(candidate, visit, late)
         if 2 * sum(self.busy) > len(self.busy):
             raise Failed(Status.BROKE_CONTRACT, "work goes on after launch has returned")
@@ -131,6 +138,13 @@ class Trial:
         found = {Label.VARYING: self.varying, Label.BACK_TO_BACK: kernel != single}
         labels = tuple(label for label, holds in found.items() if holds)
         return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels)
+
+    def _outclassed(self) -> bool:
+        """Whether a few samples show already that the candidate is clearly slower than the incumbent."""
+        samples = self.samples[KERNEL]
+        if self.incumbent is None or len(samples) < SCREENED:
+            return False
+        return min(samples) > CLEARLY_SLOWER * self.incumbent
 
     def _doubt(self, kernel: Timing) -> str:
         """Why the kernel's readings cannot be believed, or nothing."""
@@ -218,7 +232,7 @@ class Trial:
         """Many launches in a row, one of them of a call that was just launched once: their time, and whether that one
         answers as it did."""
         times = clock.burst_times(statistics.median(self.samples[KERNEL]))
-        if times == 1 and late and self.bursts:
+        if self._enough_bursts() or (times == 1 and late and self.bursts):
             return
         indices = self._company(call, min(times, len(self.sets) - self.shared))
         index, indices = (indices[0], indices) if indices else (index, [index] * times)
@@ -232,6 +246,11 @@ class Trial:
         self._refuse_damage(index, values)
         self._check(call, snapshot)
         self.varying = self.varying or not verify.same_bits(single, snapshot)
+
+    def _enough_bursts(self) -> bool:
+        """Whether one burst of an outclassed candidate has shown what single launches did."""
+        single = Timing(tuple(self.samples[KERNEL]))
+        return bool(self.bursts) and self._outclassed() and clock.slowed(single, self.bursts) == single
 
     def _company(self, call: Call, count: int) -> list[int]:
         """A set for the call, and others that are filled with calls that a kernel cannot tell from it; nothing where
@@ -274,5 +293,5 @@ class Trial:
         timings = {subject: Timing(tuple(samples)) for subject, samples in self.samples.items()}
         eager, compiled = timings["eager"], timings.get("compile")
         ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
-        error = self.baselines.compile_error
-        return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error)
+        error, others = self.baselines.compile_error, self.baselines.configured(kernel, timings)
+        return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error, configurations=others)
