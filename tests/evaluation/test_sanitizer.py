@@ -148,7 +148,7 @@ def test_what_is_said_is_bounded() -> None:
 
 
 def test_a_call_holds_the_contents_of_all_but_the_outputs(row_sums: Problem, tmp_path: Path) -> None:
-    sanitizer._write_call(tmp_path, tmp_path / "kernel.so", row_sums, "libcudart.so")
+    sanitizer.write_call(tmp_path, tmp_path / "kernel.so", row_sums, "libcudart.so")
     call = json.loads((tmp_path / "call.json").read_text())
     assert [argument["bytes"] for argument in call["arguments"]] == [4 * 64 * 256] * 2
     assert (tmp_path / call["arguments"][0]["content"]).stat().st_size == 4 * 64 * 256

@@ -65,7 +65,7 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sa
         return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
     findings, ended, not_run = [], [], ""
     with tempfile.TemporaryDirectory(prefix="treesearch-") as folder:
-        _write_call(Path(folder), library, problem, cudart)
+        write_call(Path(folder), library, problem, cudart)
         for name in TOOLS:
             left = seconds - (time.monotonic() - started)
             said = _run(path, name, Path(folder), library, cudart, left)
@@ -91,7 +91,7 @@ def _run(path: str, name: str, folder: Path, library: Path, cudart: str, seconds
         seconds=max(seconds, 0.1),
         limits=sandbox.Limits(file=1 << 30),
         cwd=folder,
-        walls=_walls(path, folder, library, cudart),
+        walls=walls(path, folder, library, cudart),
         variables=device.variables(),
     )
     if finished.timed_out:
@@ -121,7 +121,7 @@ def excerpt(output: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} …"
 
 
-def _walls(path: str, folder: Path, library: Path, cudart: str) -> Walls:
+def walls(path: str, folder: Path, library: Path, cudart: str) -> Walls:
     """As a worker's, but that the tool starts the kernel's process, and talks to it through a socket."""
     files = readable(SCRIPT.parent, folder, library, Path(cudart))
     real = str(Path(os.path.realpath(path)).parent)  # what looks like the tool may be a script beside the real one
@@ -129,7 +129,7 @@ def _walls(path: str, folder: Path, library: Path, cudart: str) -> Walls:
     return Walls((*files, *toolchain(path), real), (str(folder),), gpu=True, processes=True, without=without)
 
 
-def _write_call(folder: Path, library: Path, problem: Problem, cudart: str) -> None:
+def write_call(folder: Path, library: Path, problem: Problem, cudart: str) -> None:
     """What the process needs to know, and the contents of one call."""
     made = inputs.sample(problem, Reference(problem.name, problem.source), SEED)
     scalars = iter(made.scalars)

@@ -1,0 +1,135 @@
+"""Nsight Compute over a kernel that is to be promoted: a few of the GPU's own counters, where they may be read.
+
+Many machines keep counters from everybody but an administrator. There it says nothing, and is not asked again. No
+verdict depends on what it tells: a kernel can behave otherwise while it is watched.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from treesearch.evaluation import sandbox
+from treesearch.evaluation.cuda import device, sanitizer
+from treesearch.feedback import Metric
+from treesearch.languages.symbols import demangled
+from treesearch.records import Problem
+
+NAME = "ncu"
+METRICS = {
+    "gpu__time_duration.sum": ("duration", "ns"),
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed": ("DRAM throughput", "%"),
+    "lts__t_sector_hit_rate.pct": ("L2 hit rate", "%"),
+    "l1tex__t_sector_hit_rate.pct": ("L1 hit rate", "%"),
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed": ("SM throughput", "%"),
+    "smsp__issue_active.avg.pct_of_peak_sustained_active": ("issue slots used", "%"),
+    "sm__warps_active.avg.pct_of_peak_sustained_active": ("active warps", "%"),
+}
+"""What is asked for, by Nsight Compute's names, and how it is told: the figure's name and its base unit."""
+MOST_LAUNCHES = 16
+MOST_FUNCTIONS = 8
+MOST_BYTES = 1 << 20
+LOG = "ncu.csv"
+
+
+class Profiler:
+    """Reads the counters of built kernels, until it turns out that it may not."""
+
+    def __init__(self, cudart: str, seconds: float) -> None:
+        """`cudart` is the CUDA runtime that kernels use; `seconds` is what one kernel may take."""
+        self._cudart = cudart
+        self._seconds = seconds
+        self._works = True
+
+    def __call__(self, library: Path, problem: Problem) -> tuple[Metric, ...]:
+        """The figures of each kernel function in one call, on contents that are always the same.
+
+        Holds no lock: whoever calls sees to it that nothing is timed meanwhile.
+        """
+        path = tool()
+        if not self._works or path is None or problem.bytes_read + problem.bytes_written > sanitizer.MOST_BYTES:
+            return ()
+        found = self._profile(path, library, problem)
+        self._works = bool(found)
+        return found
+
+    def _profile(self, path: str, library: Path, problem: Problem) -> tuple[Metric, ...]:
+        with tempfile.TemporaryDirectory(prefix="treesearch-") as name:
+            folder = Path(name)
+            sanitizer.write_call(folder, library, problem, self._cudart)
+            finished = sandbox.run(
+                command(path, folder),
+                seconds=self._seconds,
+                limits=sandbox.Limits(file=1 << 30),
+                cwd=folder,
+                walls=sanitizer.walls(path, folder, library, self._cudart),
+                variables={**device.variables(), "HOME": str(folder)},
+            )
+            if finished.timed_out or finished.code != 0:
+                return ()
+            return parsed(_head(folder / LOG))
+
+
+def tool() -> str | None:
+    """Path of ncu: on PATH, or in the usual places of a toolkit."""
+    if found := shutil.which(NAME):
+        return found
+    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
+    places = [home / "bin" / NAME for home in (*homes, Path("/usr/local/cuda"))]
+    places += [folder / NAME for folder in sorted(Path("/opt/nvidia/nsight-compute").glob("*"), reverse=True)]
+    return next((str(place) for place in places if os.access(place, os.X_OK)), None)
+
+
+def command(path: str, folder: Path) -> list[str]:
+    """The command line that runs the kernel in `folder` once under the profiler, caches cold and clocks left alone."""
+    watched = [os.path.realpath(sys.executable), "-I", "-S", str(sanitizer.SCRIPT), str(folder)]
+    told = ["--csv", "--print-units", "base", "--print-kernel-base", "mangled", "--log-file", str(folder / LOG)]
+    how = ["--launch-count", str(MOST_LAUNCHES), "--cache-control", "all", "--clock-control", "none"]
+    return [path, *told, *how, "--metrics", ",".join(METRICS), *watched]
+
+
+def parsed(text: str) -> tuple[Metric, ...]:
+    """The figures of a CSV table with a line for each metric of each launch; a function's first launch counts."""
+    lines = [line for line in text.splitlines() if line.startswith('"')]  # others are the tool's own remarks
+    first: dict[tuple[str, str], float] = {}
+    for name, metric, value in _rows(lines):
+        first.setdefault((name, metric), value)
+    functions = list(dict.fromkeys(name for name, _ in first))[:MOST_FUNCTIONS]
+    names = demangled(tuple(functions))
+    return tuple(_metric(names[name], metric, value) for (name, metric), value in first.items() if name in names)
+
+
+def _metric(function: str, metric: str, value: float) -> Metric:
+    name, unit = METRICS[metric]
+    return Metric(function, name, value, unit)
+
+
+def _rows(lines: list[str]) -> Iterator[tuple[str, str, float]]:
+    for row in csv.DictReader(lines):
+        name, metric = row.get("Kernel Name") or "", row.get("Metric Name") or ""
+        value = _number(row.get("Metric Value") or "")
+        if name and not name.split()[1:] and metric in METRICS and value is not None:
+            yield name, metric, value
+
+
+def _number(text: str) -> float | None:
+    """A number that may have commas between thousands."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open(errors="replace") as file:
+            return file.read(MOST_BYTES)
+    except OSError:
+        return ""
