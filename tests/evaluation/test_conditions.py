@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,10 @@ from treesearch.evaluation.conditions import Graphics, Processor, counting, kept
 from treesearch.records import Conditions
 
 BURN = """
-import time
+import sys, time
+while time.process_time() < 0.3: pass
 print(flush=True)
-while time.process_time() < float(__import__("sys").argv[1]): pass
+sys.stdin.read()
 """
 
 
@@ -75,12 +76,13 @@ def proc(tmp_path: Path) -> Proc:
 
 
 def others(proc: Proc, *readings: tuple[str, tuple[int, int, int, int]]) -> float | None:
+    """The share, where a group of launches lies between each two readings."""
     sampler = Processor(proc.root)
-    for cores, own in readings[:-1]:
-        proc.tell(cores, own)
+    for start, end in pairwise(readings):
+        proc.tell(*start)
         sampler.before()
+        proc.tell(*end)
         sampler.after()
-    proc.tell(*readings[-1])
     return sampler.summary().others
 
 
@@ -93,7 +95,7 @@ def test_what_a_hypervisor_takes_counts_as_others_and_waiting_for_a_disk_as_idle
     assert others(proc, ("0 0 0 0 0 0 0 0", (0, 0, 0, 0)), ("0 0 0 50 30 0 0 20", (0, 0, 0, 0))) == pytest.approx(0.2)
 
 
-def test_others_are_counted_from_the_first_group_to_the_end(proc: Proc) -> None:
+def test_others_are_counted_from_the_first_group_to_the_last(proc: Proc) -> None:
     readings = [
         (f"{busy} 0 0 {total - busy} 0 0 0 0", (0, 0, 0, 0)) for busy, total in [(50, 50), (60, 100), (70, 150)]
     ]
@@ -127,22 +129,26 @@ def test_clocks_are_read_in_kilohertz_and_told_in_megahertz(proc: Proc, tmp_path
     assert sampler.summary().clock_mhz == 3000.0
 
 
-@contextmanager
-def burning(seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """A child that uses so many seconds of a core and ends."""
-    command = [sys.executable, "-S", "-c", BURN, str(seconds)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+@pytest.fixture
+def burnt() -> Iterator[None]:
+    """A child that has used 0.3 s of a core, and is alive."""
+    with subprocess.Popen([sys.executable, "-S", "-c", BURN], stdout=subprocess.PIPE, stdin=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        yield child
+        yield
 
 
-def test_a_child_that_worked_and_ended_is_not_taken_for_others() -> None:
-    """On the real /proc: what is counted as our own grows by what the child used, although it is gone."""
-    with burning(0.3) as child:
-        before = conditions._ticks(Path("/proc"))
-        child.wait()
+def test_what_a_child_does_is_not_taken_for_others(burnt: None) -> None:
+    """On the real /proc: what is counted as our own holds what the child used."""
+    found = conditions._ticks(Path("/proc"))
+    assert found is not None
+    assert found.own >= 0.25 * os.sysconf("SC_CLK_TCK")
+
+
+def test_what_an_ended_child_did_that_was_waited_for_stays_our_own() -> None:
+    before = conditions._ticks(Path("/proc"))
+    subprocess.run([sys.executable, "-S", "-c", BURN], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     after = conditions._ticks(Path("/proc"))
     assert before is not None
     assert after is not None
-    assert after.own - before.own >= 0.2 * os.sysconf("SC_CLK_TCK")
+    assert after.own - before.own >= 0.25 * os.sysconf("SC_CLK_TCK")

@@ -11,7 +11,7 @@ import pytest
 from treesearch import languages
 from treesearch.evaluation import device, noise, yardstick
 from treesearch.evaluation.build import build
-from treesearch.records import Device
+from treesearch.records import Conditions, Device, Measurement, Ratio, Timing
 
 GPU = Device("cuda", "NVIDIA H100 80GB HBM3", 132, 80 << 30, architecture="sm_90a", software=("driver 580",))
 
@@ -77,6 +77,16 @@ def test_a_gpu_that_cannot_be_measured_is_described_without(own_cache: Path) -> 
     assert noise.completed(absent) is absent
 
 
+def test_what_others_did_meanwhile_is_told_where_it_is_known() -> None:
+    assert noise.others_share([measurement(None), measurement(0.1), measurement(0.3)]) == pytest.approx(0.2)
+    assert noise.others_share([measurement(None)]) is None
+
+
+def measurement(others: float | None) -> Measurement:
+    one = Timing((1.0,))
+    return Measurement(one, one, Ratio(1.0, 1.0, 1.0), conditions=Conditions(others=others))
+
+
 # ── the yardstick ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -100,9 +110,9 @@ def test_the_yardstick_builds_for_a_gpu() -> None:
 
 @pytest.mark.compiler
 def test_verdicts_on_the_yardstick_each_have_a_time(compiler: str) -> None:
-    times = noise.medians(device.cpu(), 2)
-    assert len(times) == 2
-    assert min(times) > 0.05  # far more than copying its data takes, so that its steps are what is timed
+    measurements = noise.verdicts(device.cpu(), 2)
+    assert len(measurements) == 2
+    assert min(one.kernel.median for one in measurements) > 0.05  # its steps are timed, not the copy of its data
 
 
 @pytest.mark.gpu

@@ -33,11 +33,10 @@ class Sampler(Protocol):
         """Called ahead of a group."""
 
     def after(self) -> None:
-        """Called behind it, before the device can have cooled down."""
+        """Called behind it, before the device can have cooled down, and while what was timed is alive."""
 
     def summary(self) -> Conditions:
-        """Medians over the groups whose samples are `kept`. The processes that were timed may have ended, if they
-        were waited for."""
+        """Medians over the groups whose samples are `kept`."""
 
 
 def kept(held: Sequence[bool]) -> tuple[int, ...]:
@@ -120,7 +119,7 @@ class _Ticks:
     busy: int
     """What a hypervisor gave to other machines included."""
     own: int
-    """Of `busy`, this process's and its descendants', those included that have ended."""
+    """Of `busy`, this process's and its descendants', with the children that they have waited for."""
 
 
 class Processor:
@@ -132,6 +131,8 @@ class Processor:
         self._frequency = cpus / f"cpu{first}" / "cpufreq" / "scaling_cur_freq"
         self._clocks: list[float | None] = []
         self._start: _Ticks | None = None
+        self._end: _Ticks | None = None
+        """At the last group: a worker that was killed takes along what is known of its work."""
 
     @property
     def held(self) -> Sequence[bool]:
@@ -143,9 +144,10 @@ class Processor:
 
     def after(self) -> None:
         self._clocks.append(_megahertz(self._frequency))
+        self._end = _ticks(self._proc)
 
     def summary(self) -> Conditions:
-        return Conditions(clock_mhz=_median(self._clocks), others=_others(self._start, _ticks(self._proc)))
+        return Conditions(clock_mhz=_median(self._clocks), others=_others(self._start, self._end))
 
 
 def _others(start: _Ticks | None, end: _Ticks | None) -> float | None:

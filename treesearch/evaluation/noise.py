@@ -11,9 +11,8 @@ from dataclasses import replace
 from treesearch import languages
 from treesearch.errors import MachineError, TreesearchError
 from treesearch.evaluation import device, target, yardstick
-from treesearch.evaluation.conditions import Processor
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.records import Device
+from treesearch.records import Device, Evaluation, Measurement
 
 TIMES = 12
 """Verdicts on the same kernel, each in a process of its own: 66 pairs of them."""
@@ -29,14 +28,12 @@ def measured(hardware: Device, announce: Announce = lambda what: None) -> Device
     Takes some twenty seconds. Raises MachineError where the machine cannot judge a right kernel, ToolchainError where
     it cannot build one.
     """
-    around = Processor()
-    around.before()
-    found = replace(hardware, noise=floor(medians(hardware, TIMES, announce)))
-    others = around.summary().others
-    if others is not None and others > BUSY:
+    measurements = verdicts(hardware, TIMES, announce)
+    if (others := others_share(measurements)) and others > BUSY:
         announce(
             f"warning: other processes used {100 * others:.0f} % of the cores meanwhile; measure again without them"
         )
+    found = replace(hardware, noise=floor([one.kernel.median for one in measurements]))
     device.keep_noise(found)
     return found
 
@@ -56,17 +53,23 @@ def floor(times: Sequence[float]) -> float:
     return statistics.quantiles(distances, n=20, method="inclusive")[-1]
 
 
-def medians(hardware: Device, times: int, announce: Announce = lambda what: None) -> list[float]:
-    """Milliseconds that so many verdicts on the same kernel state, one after the other."""
+def others_share(measurements: Sequence[Measurement]) -> float | None:
+    """Share of all cores that other processes had meanwhile, where that is known."""
+    known = [one.conditions.others for one in measurements if one.conditions and one.conditions.others is not None]
+    return statistics.fmean(known) if known else None
+
+
+def verdicts(hardware: Device, times: int, announce: Announce = lambda what: None) -> list[Measurement]:
+    """What so many verdicts on the same kernel measured, one after the other, each in a process of its own."""
     language = languages.for_device(hardware.kind)
     subject = yardstick.subject()
     protocol = target.protocol(subject, DEADLINE_SECONDS, hardware)
     with Evaluator(subject, language, protocol, hardware, announce=announce, promoted=0) as evaluator:
         built = evaluator.build(yardstick.kernel(language, hardware))
-        found = []
-        for _ in range(times):
-            judged = evaluator.judge(built)
-            if judged.milliseconds is None:
-                raise MachineError(f"A kernel that is right is {judged.status} on this machine: {judged.error}")
-            found.append(judged.milliseconds)
-        return found
+        return [_measurement(evaluator.judge(built)) for _ in range(times)]
+
+
+def _measurement(judged: Evaluation) -> Measurement:
+    if judged.measurement is None:
+        raise MachineError(f"A kernel that is right is {judged.status} on this machine: {judged.error}")
+    return judged.measurement
