@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from treesearch.evaluation import processes
+from treesearch.evaluation import launches, processes
 from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.checks import Check, Checks
@@ -102,7 +102,7 @@ class Candidate:
             self.overhead(1)  # which maps the pages
             self._dearest_question = max(self.crossing() for _ in range(TRUSTED))
             self._dearest_turn = max(self.overhead(TRUSTED_TURNS) for _ in range(TRUSTED)) / TRUSTED_TURNS
-            self._ask({"load": True})
+            self.launches = launches.told(self._ask({"load": True}))
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
             raise

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from treesearch import feedback
 from treesearch.evaluation import build, cache, checks, device, floor, imports, inputs, lanes, target, walls
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
@@ -22,9 +23,10 @@ from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.open import build as modules
 from treesearch.evaluation.trial import Outcome, Trial
 from treesearch.evaluation.walls import Walls
+from treesearch.feedback import Seen
 from treesearch.languages import Language
 from treesearch.problem.reference import Reference
-from treesearch.records import Build, Device, Evaluation, Label, Problem, Protocol, Status
+from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Status
 
 BUFFER_SETS = 2
 """Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
@@ -178,7 +180,7 @@ class Evaluator:
         that times it, fails.
         """
         if built.library is None:
-            return self._evaluation(Status.BUILD_FAILED, built.record, built.error)
+            return self._evaluation(Status.BUILD_FAILED, built, built.error)
         started = time.monotonic()
         try:
             bench = self._ready_bench()
@@ -188,14 +190,14 @@ class Evaluator:
                 if outcome.blemish:
                     outcome = min(outcome, self._try(bench, built.library, incumbent), key=lambda one: one.blemish)
         except Failed as failure:
-            return self._evaluation(failure.status, built.record, failure.error, time.monotonic() - started)
+            return self._evaluation(failure.status, built, failure.error, time.monotonic() - started)
         if not outcome.doubt and self._promotes(outcome):
             outcome = self._compared(built, parent, self._inspected(built.library, outcome))
+            outcome = self._profiled(built.library, outcome)
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         seconds = time.monotonic() - started
-        return self._evaluation(
-            status, built.record, outcome.doubt, seconds, outcome, self._labels(built.library, outcome)
-        )
+        labels = self._labels(built.library, outcome)
+        return self._evaluation(status, built, outcome.doubt, seconds, outcome, labels)
 
     def duel(self, first: Built, second: Built) -> Duelled | str:
         """Which of two builds is faster, launched in turn, or why that cannot be said.
@@ -266,6 +268,14 @@ class Evaluator:
             return outcome
         return replace(outcome, measurement=replace(outcome.measurement, parent_speedup=found.ratio))
 
+    def _profiled(self, library: Path, outcome: Outcome) -> Outcome:
+        """With the GPU's own counters of a promoted kernel, where they may be read."""
+        assert self._lane is not None, "it was made with the bench"
+        if outcome.doubt:
+            return outcome
+        with cache.timing(self._lane.lock):
+            return replace(outcome, metrics=self._lane.profile(library, self.problem))
+
     def _timed_protocol(self) -> Protocol:
         times = EXTENDED if Check.DEADLINE in self._without else 1
         return replace(self.protocol, deadline_seconds=times * self.protocol.deadline_seconds)
@@ -287,13 +297,14 @@ class Evaluator:
     def _evaluation(
         self,
         status: Status,
-        record: Build | None,
+        built: Built | None,
         error: str,
         seconds: float = 0.0,
         outcome: Outcome | None = None,
         labels: tuple[Label, ...] = (),
     ) -> Evaluation:
-        return Evaluation(
+        record = built.record if built else None
+        judged = Evaluation(
             status=status,
             device=self.device.id,
             protocol=self.protocol,
@@ -307,6 +318,9 @@ class Evaluator:
             labels=labels,
             sandbox=walls.available(self.device.kind == "cuda").description if record else "",
         )
+        mixes = built.mixes if built else ()
+        seen = Seen(mixes, outcome.launches, outcome.metrics) if outcome else Seen(mixes)
+        return replace(judged, profile=feedback.text(self.problem, self.language, self.device, judged, seen))
 
     def _labels(self, library: Path, outcome: Outcome) -> tuple[Label, ...]:
         found = [*outcome.labels]

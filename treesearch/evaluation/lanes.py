@@ -17,6 +17,7 @@ from treesearch.evaluation.open import places, start
 from treesearch.evaluation.sandbox import Limits
 from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized
 from treesearch.evaluation.walls import Walls, readable
+from treesearch.feedback import Metric
 from treesearch.problem import memory
 from treesearch.records import Device, Problem, Protocol
 
@@ -29,6 +30,7 @@ STORE_BANDWIDTH = 3.7e11
 BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
 INSPECTION_SECONDS = 60.0
+PROFILE_SECONDS = 30.0
 MOST_SETS = 16
 MORE_ON_DEVICE = 2 << 30
 """Bytes of buffers for bursts on a GPU, where every launch finds its cache cold."""
@@ -69,6 +71,8 @@ class Lane:
     """Milliseconds that storing so many bytes takes at the very best."""
     inspect: Callable[[Path, Problem], Sanitized] = lambda library, problem: UNINSPECTED
     """What a sanitizer says of a built kernel that is to be promoted."""
+    profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
+    """What a profiler reads of a built kernel that is to be promoted."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
     trim: Callable[[], None] = lambda: None
@@ -127,7 +131,7 @@ def _cpu() -> Lane:
 
 def _cuda(hardware: Device, compiler: str) -> Lane:
     from treesearch.evaluation.cuda import device as gpu
-    from treesearch.evaluation.cuda import sanitizer
+    from treesearch.evaluation.cuda import ncu, sanitizer
     from treesearch.evaluation.cuda.buffers import DeviceTensor
 
     gpu.require_toolkit(compiler)
@@ -155,6 +159,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
         inspect=lambda library, problem: sanitizer.sanitize(library, problem, gpu.cudart(), INSPECTION_SECONDS),
+        profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
         join=gpu.join,
         trim=gpu.trim,
     )
@@ -175,6 +180,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         prepare=places.restore,
         more_bytes=0,  # each set would take a model of its own
         inspect=lambda library, problem: UNINSPECTED,
+        profile=lambda library, problem: (),
     )
 
 

@@ -20,6 +20,7 @@ from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import Call, Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.walls import Walls
+from treesearch.feedback import Launch, Metric
 from treesearch.languages import Language
 from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, Ratio, Status, Timing
 
@@ -45,6 +46,8 @@ class Outcome:
     measurement: Measurement
     doubt: str
     labels: tuple[Label, ...] = ()
+    launches: tuple[Launch, ...] = ()
+    metrics: tuple[Metric, ...] = ()
 
     @property
     def blemish(self) -> int:
@@ -137,7 +140,7 @@ class Trial:
         kernel = clock.slowed(single, self.bursts)
         found = {Label.VARYING: self.varying, Label.BACK_TO_BACK: kernel != single}
         labels = tuple(label for label, holds in found.items() if holds)
-        return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels)
+        return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels, candidate.launches)
 
     def _outclassed(self) -> bool:
         """Whether a few samples show already that the candidate is clearly slower than the incumbent."""
