@@ -6,12 +6,13 @@ from treesearch.errors import NoUsableAnswer
 from treesearch.lineage import Lineage
 from treesearch.steps.attempt import attempt
 from treesearch.steps.choose import choose
+from treesearch.steps.finish import finish
 from treesearch.steps.task import Task
 from treesearch.steps.think import think
 
 
 def search(task: Task) -> Lineage:
-    """Rounds until the budget is spent; returns the whole lineage.
+    """Rounds until the budget is spent, then the winner's final measurement; returns the whole lineage.
 
     What a run does next is a function of the archive's rows alone: it can be killed anywhere and started
     again, because every answer and every verdict is stored before it is used.
@@ -26,6 +27,7 @@ def search(task: Task) -> Lineage:
         proposals = think(task, number, parents)
         if proposals or not parents:
             attempt(task, number, proposals)
+    finish(task)
     if not task.any_verified():
         raise NoUsableAnswer(f"No kernel was verified: {task.tally()}. Try another model; `treesearch show` lists why.")
     asked = any(earlier.parents for earlier in task.archive.rounds(task.run.id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from enum import StrEnum
@@ -122,6 +123,15 @@ class Measurement:
         if self.compile is None or self.compile_speedup is None or self.compile.median >= self.eager.median:
             return self.eager_speedup
         return self.compile_speedup
+
+    @property
+    def fastest_torch(self) -> Configuration:
+        """The fastest of eager, torch.compile and the configurations that are baselines, with the speed-up over it."""
+        found = [Configuration("eager", self.eager, self.eager_speedup)]
+        if self.compile is not None:
+            found.append(Configuration("torch.compile", self.compile, self.compile_speedup))
+        found += [one for one in self.configurations if one.timing]
+        return min(found, key=lambda one: one.timing.median if one.timing else math.inf)
 
 
 @dataclass(frozen=True)

@@ -49,10 +49,13 @@ class Judge(Seam):
 
     def build(self, source: str) -> Built: ...
 
-    def judge(self, built: Built) -> Evaluation | None:
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation | None:
         """None where the verdict must come from elsewhere."""
 
     def no_code(self) -> Evaluation: ...
+
+    def close(self) -> None:
+        """Give back what judging takes; it is taken again when needed."""
 
 
 @dataclass(frozen=True)
