@@ -88,7 +88,7 @@ def test_a_burst_takes_some_milliseconds(inside: float, times: int) -> None:
 )
 def test_a_burst_tells_what_each_launch_hides(inside: float, times: int, each: float, believed: bool) -> None:
     """A quarter of the reading, and of 0.3 ms each launch's share, may be hidden."""
-    said = clock.hidden(Timing((inside,)), [clock.Burst(times, times * each)])
+    said = clock.hidden(Timing((inside,)), [clock.Burst(times, times * each, 0.0)])
     assert (said == "") is believed
     if not believed:
         assert f"{inside:.3g} ms for a single launch in the worker, {each:.3g} ms for each of {times}" in said
@@ -97,19 +97,33 @@ def test_a_burst_tells_what_each_launch_hides(inside: float, times: int, each: f
 @pytest.mark.parametrize(("owned", "lies"), [(0.8, False), (0.7, True), (0.2, True), (5.0, False)])
 def test_a_worker_that_owns_up_to_slower_launches_in_a_row_does_not_lie(owned: float, lies: bool) -> None:
     single = Timing((0.2, 0.5, 2.0))
-    bursts = [clock.Burst(10, 20.0, 20.0), clock.Burst(10, 10.0, 10 * owned)]
+    bursts = [clock.Burst(10, 20.0, 0.0, 20.0), *2 * [clock.Burst(10, 10.0, 0.0, 10 * owned)]]
     assert (clock.hidden(single, bursts) != "") is lies
     assert clock.slowed(single, bursts) == Timing((1.0, 1.0, 2.0)), "its time is that of launches in a row either way"
 
 
+def test_a_worker_that_divides_all_its_readings_lies_however_quick_its_launches_in_a_row_are() -> None:
+    """0.63 ms singly and 0.45 in a row, all of it divided by 1.8."""
+    bursts = 3 * [clock.Burst(14, 6.3, 0.0, 3.5)]
+    said = clock.hidden(Timing((0.35,)), bursts)
+    assert "0.35 ms for a single launch and 0.25 ms for one of many in the worker, 0.45 ms for each of 14" in said
+
+
 def test_launches_in_a_row_that_take_as_long_as_single_ones_change_no_reading() -> None:
     single = Timing((0.2, 0.5, 2.0))
-    assert clock.slowed(single, [clock.Burst(10, 6.5, 6.5)]) == single
+    assert clock.slowed(single, [clock.Burst(10, 6.5, 0.0, 6.5)]) == single
     assert clock.slowed(single, []) == single
 
 
+def test_what_surrounds_launches_does_not_hide_them_where_it_was_interrupted() -> None:
+    single = Timing((0.2,))
+    bursts = [clock.Burst(10, 11.0, 1.0), clock.Burst(10, 11.0, 9.0)]
+    assert "1 ms for each of 10" in clock.hidden(single, bursts)
+    assert clock.slowed(single, bursts) == Timing((1.0,))
+
+
 def test_one_interrupted_burst_accuses_nobody_and_none_says_nothing() -> None:
-    bursts = [clock.Burst(64, 80.0), clock.Burst(64, 0.6), clock.Burst(64, 90.0)]
+    bursts = [clock.Burst(64, 80.0, 0.0), clock.Burst(64, 0.6, 0.0), clock.Burst(64, 90.0, 0.0)]
     assert clock.hidden(Timing((0.01,)), bursts) == ""
     assert "1.25 ms for each of 64" in clock.hidden(Timing((0.01,)), [bursts[0], bursts[2]])
     assert clock.hidden(Timing((0.01,)), []) == ""

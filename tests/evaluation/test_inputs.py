@@ -10,7 +10,7 @@ from treesearch.errors import MachineError, ProblemError
 from treesearch.evaluation import inputs
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import NOMINAL, Call, Deck
-from treesearch.evaluation.stress import STRESS
+from treesearch.evaluation.stress import ALIGNED, STRESS, align, shared_length
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 
@@ -258,3 +258,41 @@ def test_a_deck_knows_which_bytes_matter_unless_told_to_do_without() -> None:
     source = elementwise("x):\n        return x[:, :16] * 2", "torch.randn(64, 64)")
     assert deck_of(source).moved_bytes == 2 * 64 * 16 * 4
     assert deck_of(source, without=Check.FLOOR).moved_bytes == 64 * 16 * 4
+
+
+def test_aligned_contents_are_the_same_values_and_larger_at_the_same_places() -> None:
+    change, generator = align(64, seed=3), torch.Generator()
+    a, b = torch.rand(5, 64, generator=generator), torch.rand(64, 7, generator=generator)
+    ordered, also = change(a, generator), change(b, generator)
+    assert torch.equal(ordered.sort(dim=1)[0], a.sort(dim=1)[0])
+    assert torch.equal(also.sort(dim=0)[0], b.sort(dim=0)[0])
+    along = torch.corrcoef(torch.stack([ordered.mean(dim=0), also.mean(dim=1)]))[0, 1]
+    assert along > 0.5
+    assert torch.equal(change(torch.ones(3, 5), generator), torch.ones(3, 5)), "no axis is that long"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "length"),
+    [
+        ([(16, 300), (300, 8)], 300),
+        ([(400, 32), (32, 8)], 32),
+        ([(4, 1, 9), (7, 1)], 9),
+        ([(8, 8), (64,)], 64),
+        ([(5, 6), (6, 5)], 6),
+        ([()], 1),
+        ([], 1),
+    ],
+)
+def test_aligned_is_the_longest_axis_that_two_tensors_share(shapes: list[tuple[int, ...]], length: int) -> None:
+    assert shared_length(shapes) == length
+
+
+def test_an_aligned_call_orders_inputs_and_parameters_and_no_buffers() -> None:
+    deck = deck_of(LINEAR)
+    [call] = [call for call in deck.calls if call.stratum == ALIGNED]
+    x, weight = call.values["x"], call.values["linear_weight"]
+    length = shared_length([x.shape, weight.shape])
+    low = [axis for axis, size in enumerate(x.shape) if size == length][-1]
+    places = x.float().movedim(low, 0).flatten(1).mean(dim=1)
+    own = weight.float().movedim([axis for axis, size in enumerate(weight.shape) if size == length][-1], 0)
+    assert torch.corrcoef(torch.stack([places, own.flatten(1).mean(dim=1)]))[0, 1] > 0.5

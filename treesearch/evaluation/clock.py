@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -25,16 +25,18 @@ FEWEST_STRATA = 3
 
 @dataclass(frozen=True)
 class Burst:
-    """So many launches in a row, seen from outside. `milliseconds` is without what surrounds the launches."""
+    """So many launches in a row, as the controller and the worker saw them (ms)."""
 
     times: int
-    milliseconds: float
+    outside: float
+    overhead: float
+    """What as many turns without launches took."""
     inside: float | None = None
     """What the worker read for the same launches together (ms), where it did."""
 
     @property
     def each(self) -> float:
-        return self.milliseconds / self.times
+        return (self.outside - self.overhead) / self.times
 
     @property
     def owned(self) -> bool:
@@ -81,18 +83,24 @@ def burst_times(inside_milliseconds: float) -> int:
 
 
 def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
-    """Why the worker's readings of single launches cannot be believed beside bursts of launches, or nothing.
+    """Why the worker's readings cannot be believed beside bursts of launches, or nothing.
 
     What asking leaves uncertain is shared by the launches of a burst, so the margin for each is a few microseconds.
-    The quickest burst is what counts: an interruption lengthens one, and nothing shortens work that has to be done.
-    A worker that reads as much in it as is seen from outside does not lie; such a kernel is `slowed`.
+    Where the worker reads bursts as well, its reading and the controller's of the same launches have to agree in most
+    of them; what is slower in a row by both is `slowed`. Where it does not, launches in a row may not take longer than
+    single ones in the quickest burst: an interruption lengthens one, and nothing shortens work that has to be done.
     """
-    burst = _slower(inside, bursts)
-    if burst is None or burst.owned:
+    if any(burst.inside is not None for burst in bursts):
+        owned = sum(burst.owned for burst in _least(bursts))
+        found = None if 2 * owned > len(bursts) else _quickest(bursts)
+    else:
+        found = _slower(inside, bursts)
+    if found is None:
         return ""
+    own = "" if found.inside is None else f" and {found.inside / found.times:.3g} ms for one of many"
     return (
-        f"the clocks disagree: {inside.median:.3g} ms for a single launch in the worker, {burst.each:.3g} ms for each "
-        f"of {burst.times} in a row seen from outside"
+        f"the clocks disagree: {inside.median:.3g} ms for a single launch{own} in the worker, {found.each:.3g} ms for "
+        f"each of {found.times} in a row seen from outside"
     )
 
 
@@ -109,8 +117,21 @@ def slowed(inside: Timing, bursts: Sequence[Burst]) -> Timing:
 
 def _slower(inside: Timing, bursts: Sequence[Burst]) -> Burst | None:
     """The quickest burst, if its launches take clearly longer than single ones."""
-    quickest = min(bursts, key=lambda burst: burst.each, default=None)
+    quickest = _quickest(bursts)
     return quickest if quickest is not None and _longer(quickest, inside.median) else None
+
+
+def _quickest(bursts: Sequence[Burst]) -> Burst | None:
+    return min(_least(bursts), key=lambda burst: burst.each, default=None)
+
+
+def _least(bursts: Sequence[Burst]) -> list[Burst]:
+    """The bursts, with the shortest time that what surrounds a launch ever took.
+
+    Interruptions lengthen that as well, and one that hits it alone would hide the launches.
+    """
+    turn = min((burst.overhead / burst.times for burst in bursts), default=0.0)
+    return [replace(burst, overhead=turn * burst.times) for burst in bursts]
 
 
 def _longer(burst: Burst, single: float) -> bool:

@@ -12,7 +12,7 @@ from torch import nn
 from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor, oracle
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.stress import AMBIGUOUS, STRESS, Change, normal
+from treesearch.evaluation.stress import ALIGNED, AMBIGUOUS, STRESS, Change, align, normal, shared_length
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
@@ -243,12 +243,19 @@ class _Drawer:
         model = self._model(call.seed)
         inputs = self.reference.inputs(call.seed + 1)
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 2)
-        state = {**weights(model), **buffers(model)}
+        parameters, held = weights(model), buffers(model)
         if call.stratum != NOMINAL:
             change = self._changes[call.stratum]
+            if call.stratum == ALIGNED:
+                tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
+                change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
             inputs = [_stress(value, change, call.scale, generator) for value in inputs]
             if self.weights_seed is None:
-                state = {name: _perturb(tensor, generator) for name, tensor in state.items()}
+                if call.stratum == ALIGNED:
+                    parameters = {name: change(tensor, generator) for name, tensor in parameters.items()}
+                parameters = {name: _perturb(tensor, generator) for name, tensor in parameters.items()}
+                held = {name: _perturb(tensor, generator) for name, tensor in held.items()}
+        state = {**parameters, **held}
         return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
 
     def _model(self, seed: int) -> nn.Module:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
+ALIGNED = "aligned"
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -31,6 +33,33 @@ def _one_in_all(value: float) -> Change:
     return change
 
 
+def align(length: int, seed: int) -> Change:
+    """The same values in another order: along axes of that length, half of the positions have the larger ones.
+
+    Which those are is a function of the seed, the same for all tensors of a call. So what a reduction multiplies is
+    not independent, as it is between nominal draws, where averages would do; and no mean or variance along the axis
+    tells.
+    """
+
+    def change(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+        drawn = torch.Generator(x.device).manual_seed(seed)
+        places = torch.randperm(length, generator=drawn, device=x.device)[: length // 2 * 2]
+        upper, lower = places.chunk(2)
+        for axis in [axis for axis, size in enumerate(x.shape) if size == length]:
+            some, others = x.index_select(axis, upper), x.index_select(axis, lower)
+            x = x.index_copy(axis, upper, torch.maximum(some, others))
+            x = x.index_copy(axis, lower, torch.minimum(some, others))
+        return x
+
+    return change
+
+
+def shared_length(shapes: Iterable[Sequence[int]]) -> int:
+    """The longest axis that two tensors have, or of one where they share none; 1 where there is no tensor."""
+    lengths = Counter(length for shape in shapes for length in {*shape})
+    return max(lengths, key=lambda length: (lengths[length] > 1 and length > 1, length), default=1)
+
+
 STRESS: dict[str, Change] = {
     "weights": lambda x, _: x,
     "offset": lambda x, _: 8 + x / 4,
@@ -42,8 +71,10 @@ STRESS: dict[str, Change] = {
     "peak": _one_in_all(FAR),
     "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
+    ALIGNED: lambda x, _: x,
 }
-"""How each kind of stress changes a nominal floating-point input (as float32). `weights` changes only those."""
+"""How each kind of stress changes a nominal floating-point input (as float32). `weights` changes only those, and how
+`aligned` does depends on the shapes of all tensors of the call (`align`)."""
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""

@@ -244,7 +244,7 @@ class Trial:
         self.chance.shuffle(indices)
         time.sleep(self.lane.settle_seconds)
         inside, outside = candidate.burst(indices, call.scalars)
-        self.bursts.append(clock.Burst(len(indices), outside - overhead, inside))
+        self.bursts.append(clock.Burst(len(indices), outside, overhead, inside))
         snapshot = self._snapshot(index)
         self._refuse_damage(index, values)
         self._check(call, snapshot)
