@@ -252,7 +252,7 @@ def test_the_floor_and_how_far_the_kernel_is_from_it_are_told() -> None:
     moved = 2 * 4 * 16 * 64 * 256 * 256 + 2 * 4 * 64 * 256 * 256
     floor = 1e3 * moved / 3.0e12
     assert f"**The floor: {floor:.4g} ms.**" in ask_ideas()
-    assert f"That is {0.43 / floor:.2f}× the floor of {floor:.4g} ms." in ask_ideas()
+    assert f"That is {0.43 / floor:.2f}× the floor of {floor:.4g} ms, set by bytes." in ask_ideas()
     assert f"{100 * floor / 0.43:.0f} % of the measured bandwidth" in ask_ideas()
     assert "floor:" not in ask_ideas(replace(DEVICE, bandwidth=None, rates=()))
 
@@ -264,18 +264,21 @@ def test_a_floor_set_by_arithmetic_names_its_precision() -> None:
     assert "of the reference's 563 T operations" in text
 
 
-def test_resources_stand_in_a_table_and_warnings_below_it() -> None:
+def test_resources_are_told_by_function_and_warnings_below_them() -> None:
     noisy = "kernel.cu(3): warning #177-D: variable was declared but never referenced\n" + LOG
     text = ask_kernel(verified(STEP.kernel, 0.43, noisy))
-    assert "| `normalize` | 32 | 0 | 0 | 0 | 0 |\n| `statistics` | 28 |" in text
+    (told,) = (block for block in blocks(text) if block.startswith("Status: verified"))
+    taken = "no spills, stack 0 bytes, static shared memory 0 bytes"
+    assert f"\nnormalize:\n  32 registers a thread, {taken}\nstatistics:\n  28 registers a thread, {taken}\n" in told
+    assert told.endswith("The compiler said:\nkernel.cu(3): warning #177-D: variable was declared but never referenced")
     assert "ptxas info" not in text
-    assert any(block.startswith("kernel.cu(3): warning") for block in blocks(text))
     assert "The compiler said" not in ask_kernel()
 
 
-def test_a_functions_name_stays_in_its_cell() -> None:
-    odd = LOG.replace("normalize", "a|b`c")
-    assert "| `a\\|b'c` | 32 |" in ask_kernel(verified(STEP.kernel, 0.43, odd))
+def test_a_functions_name_stays_in_its_fence() -> None:
+    odd = LOG.replace("normalize", "```b")
+    (told,) = (block for block in blocks(ask_kernel(verified(STEP.kernel, 0.43, odd))) if "\n```b:\n  32 reg" in block)
+    assert told.startswith("Status: verified")
 
 
 @pytest.mark.parametrize(
@@ -284,9 +287,10 @@ def test_a_functions_name_stays_in_its_cell() -> None:
 def test_every_failure_is_explained_in_its_own_words(status: Status) -> None:
     text = prompts.repair(PROBLEM, CUDA, DEVICE, failed(STEP.kernel, status, "the reason"), None)
     explained = text.split("## What went wrong")[1].split("## How to go about it")[0]
-    assert "the reason" in blocks(explained)
+    (told,) = blocks(explained)
+    assert told.startswith(f"Status: {status.replace('_', ' ')}\n\nthe reason")
     assert "was not accepted" not in explained
-    assert ("| `normalize` |" in explained) == (status is not Status.BUILD_FAILED)
+    assert ("\nnormalize:\n" in told) == (status is not Status.BUILD_FAILED)
 
 
 def test_an_answer_in_the_asked_form_is_understood() -> None:

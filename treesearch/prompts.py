@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from treesearch import resources, roofline
+from treesearch import feedback, resources, roofline
+from treesearch.feedback import figures
 from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
     from treesearch.languages import Language
     from treesearch.lineage import Lineage, Outcome
-
-EXCERPT_LIMIT = 4000
-"""Characters of a compiler log or an error, head and tail together."""
 
 TRIED_LIMIT = 30
 """Ideas listed as tried; those about the parent itself are sure of two thirds."""
@@ -92,13 +90,6 @@ class Traffic:
     read: int
     written: int
 
-    @property
-    def total(self) -> int:
-        return self.read + self.written
-
-    def bandwidth(self, milliseconds: float) -> str:
-        return f"{self.total / milliseconds / 1e6:.3g}"
-
 
 @dataclass(frozen=True)
 class Steps:
@@ -126,7 +117,15 @@ def _about(problem: Problem, language: Language, device: Device, entry: Entry | 
         "threads": entry.evaluation.protocol.threads if entry and entry.evaluation and not gpu else None,
         "traffic": _traffic(problem),
         "floor": roofline.floor(problem, device),
+        "profile": _profile(problem, language, device, entry),
     }
+
+
+def _profile(problem: Problem, language: Language, device: Device, entry: Entry | None) -> str:
+    """What the verdict tells of a kernel; of one that is older than such texts, what its other fields tell."""
+    if entry is None or entry.evaluation is None:
+        return ""
+    return entry.evaluation.profile or feedback.text(problem, language, device, entry.evaluation)
 
 
 def _traffic(problem: Problem) -> Traffic:
@@ -183,65 +182,30 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(
         fenced=fenced,
-        excerpt=excerpt,
         line=_line,
         inline=_inline,
-        bytes=_bytes,
-        cell=lambda text: _inline(text).replace("|", r"\|"),
-        rate=_rate,
-        rates=lambda rates: ", ".join(f"{one.precision} {_rate(one.flops)}" for one in rates),
-        ms=lambda value: f"{value:.4g} ms",
-        ratio=lambda value: f"{value:.2f}×",
-        error=lambda value: f"{value:.1e}",
+        bytes=figures.size,
+        rate=figures.rate,
+        rates=lambda rates: ", ".join(f"{one.precision} {figures.rate(one.flops)}" for one in rates),
+        ms=figures.ms,
+        ratio=figures.ratio,
     )
     return environment
 
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
-
-
 def fenced(text: str, tag: str = "") -> str:
     """`text` as a fenced block that it cannot close; terminal escapes and control characters removed."""
-    cleaned = _ESCAPES.sub("", text.replace("\r\n", "\n")).strip("\n")
+    cleaned = figures.ESCAPES.sub("", text.replace("\r\n", "\n")).strip("\n")
     longest = max((len(run) for run in re.findall(r"`+", cleaned)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{tag}\n{cleaned}\n{fence}"
 
 
-def excerpt(text: str, limit: int = EXCERPT_LIMIT) -> str:
-    """Head and tail of a text longer than `limit` characters, with a note of what was left out between."""
-    if len(text) <= limit:
-        return text
-    note = f"\n[… {len(text) - limit} or more characters left out …]\n"
-    room = limit - len(note)
-    head, tail = text[: room * 2 // 3], text[-(room - room * 2 // 3) :]
-    # Whole lines, unless a single line is most of the text.
-    head = head[: head.rfind("\n")] if head.rfind("\n") > len(head) // 2 else head
-    tail = tail[tail.find("\n") + 1 :] if -1 < tail.find("\n") < len(tail) // 2 else tail
-    return head + note + tail
-
-
 def _line(text: str) -> str:
-    return " ".join(_ESCAPES.sub(" ", str(text)).split())
+    return " ".join(figures.ESCAPES.sub(" ", str(text)).split())
 
 
 def _inline(text: str, limit: int = 120) -> str:
     """The start of a text as inline code."""
     short = _line(text).replace("`", "'")
     return f"`{short[:limit]}…`" if len(short) > limit else f"`{short}`"
-
-
-def _rate(number: float) -> str:
-    """`3.01 T`, `750 G`: to be followed by a unit."""
-    for power, prefix in ((12, "T"), (9, "G"), (6, "M")):
-        if number >= 10**power:
-            return f"{number / 10**power:.3g} {prefix}"
-    return f"{number:.3g} "
-
-
-def _bytes(count: int) -> str:
-    """`12.0 MiB`, `640 bytes`."""
-    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if count >= 1024**power:
-            return f"{count / 1024**power:.1f} {unit}"
-    return f"{count} bytes"

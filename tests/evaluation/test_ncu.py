@@ -40,7 +40,7 @@ TABLE = "\n".join(
     [
         "==PROF== Connected to process 77 (/usr/bin/python3.11)",
         HEAD,
-        line(0, "_Z4sumsPKfPfS1_", TIME, "1,234,567"),
+        line(0, "_Z4sumsPKfPfS1_", TIME, "1,234,500"),
         line(0, "_Z4sumsPKfPfS1_", DRAM, "61.25"),
         line(1, "_Z4sumsPKfPfS1_", DRAM, "3.5"),
         line(1, "normalize", DRAM, "n/a"),
@@ -83,7 +83,7 @@ def profiler(monkeypatch: pytest.MonkeyPatch, seconds: float = 20) -> Profiler:
 
 def test_a_table_is_read_by_function_and_metric() -> None:
     assert ncu.parsed(TABLE) == (
-        Metric("sums", "duration", 1234567, "ns"),
+        Metric("sums", "duration", 1234.5, "µs"),
         Metric("sums", "DRAM throughput", 61.25, "%"),
     )
 
@@ -107,9 +107,9 @@ def test_where_counters_may_not_be_read_nothing_is_said_and_it_is_not_tried_agai
     made = profiler(monkeypatch)
     fake(faked, "echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1")
     assert made(faked / "kernel.so", row_sums) == ()
-    fake(faked, f"echo '{HEAD}' > $log; echo '{line(0, 'sums', TIME, '5')}' >> $log")
+    fake(faked, f"echo '{HEAD}' > $log; echo '{line(0, 'sums', TIME, '5000')}' >> $log")
     assert made(faked / "kernel.so", row_sums) == ()
-    assert profiler(monkeypatch)(faked / "kernel.so", row_sums) == (Metric("sums", "duration", 5, "ns"),)
+    assert profiler(monkeypatch)(faked / "kernel.so", row_sums) == (Metric("sums", "duration", 5, "µs"),)
 
 
 def test_a_tool_that_hangs_is_stopped(row_sums: Problem, faked: Path, monkeypatch: pytest.MonkeyPatch) -> None:

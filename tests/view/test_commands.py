@@ -103,3 +103,26 @@ def test_a_broken_contract_is_named_in_words(tmp_path: Path) -> None:
     assert "broke contract" in printed(tmp_path, "show", run.id)
     assert "broke contract" in printed(tmp_path, "show", kernel.id)
     assert found(tmp_path, "show", kernel.id)["status"] == "broke_contract"
+
+
+def test_a_kernels_profile_is_printed_as_models_read_it(folder: Path, runs: dict[str, tuple[Run, Kernel]]) -> None:
+    told = printed(folder, "show", runs["cuda"][1].id, "--profile")
+    assert told.startswith("Status: verified\n\nIt takes ")
+    assert "of the measured bandwidth" in told
+    assert "sum_rows:\n  14 registers a thread, spills 8 bytes stored and 12 loaded, stack 16 bytes" in told
+
+
+def test_a_profile_that_the_verdict_holds_is_printed_as_it_is(tmp_path: Path) -> None:
+    with Archive(tmp_path / "archive.db") as archive:
+        run = archive.open_run(NORM, Config(("file/x",), "cpp"), UNMEASURED)
+        kernel = Kernel(run.id, 0, "0.0", "cpp", "// cpp", "")
+        archive.save_kernel(kernel)
+        archive.save_evaluation(kernel.id, replace(EVALUATION, device=UNMEASURED.id, profile="Status: odd\x1b[2J"))
+    assert printed(tmp_path, "show", kernel.id, "--profile") == "Status: odd\ufffd[2J\n"
+    assert found(tmp_path, "show", kernel.id)["profile"] == "Status: odd\x1b[2J"
+
+
+def test_a_run_has_no_profile(folder: Path, runs: dict[str, tuple[Run, Kernel]]) -> None:
+    done = scripted.typed("show", runs["cpp"][0].id, "--profile", "--archive", "archive.db", cwd=folder)
+    assert done.returncode == 2
+    assert "Name a kernel whose profile to print" in done.stderr

@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING
 import click
 
 from treesearch.cli import common
+from treesearch.errors import UsageError
 
 if TYPE_CHECKING:
-    from treesearch.records import Entry, Resources
+    from treesearch.archive import Archive
+    from treesearch.records import Entry, Resources, Run
 
 
 @click.command()
 @click.argument("name", metavar="[RUN|KERNEL]", required=False)
 @click.option("--prompt", is_flag=True, help="Print the prompt that a kernel, or an answer, came of.")
 @click.option("--answer", is_flag=True, help="Print the answer that a kernel came of.")
+@click.option("--profile", is_flag=True, help="Print what a model gets to read of a kernel's verdict.")
 @common.archive_option
 @common.json_option
-def show(name: str | None, prompt: bool, answer: bool, archive: str | None, as_json: bool) -> None:
+def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: str | None, as_json: bool) -> None:
     """Show a run with all its kernels, or one kernel with its idea, verdict and source; by default the latest run.
 
-    With --prompt or --answer, what a model was asked and what it said: of a kernel, or of any answer by its id.
+    With --prompt or --answer, what a model was asked and what it said: of a kernel, or of any answer by its id. With
+    --profile, what is known of a kernel: its time under the measured roofs, its launches, its instructions, its first
+    wrong elements.
 
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
@@ -34,25 +39,31 @@ def show(name: str | None, prompt: bool, answer: bool, archive: str | None, as_j
             click.echo(text.visible(request.prompt if prompt else said.text))
             return
         store, run, kernel = common.find(stores, name)
+        if profile:
+            click.echo(text.visible(_profile(store, run, kernel)))
+            return
         lineage = common.lineage_of(store, run)
         device = store.device(run.device)
         bound = floor(store.problem(run.problem), device)
+        measured = store.remeasurements([kernel] if kernel else [entry.kernel.id for entry in lineage.entries])
         if kernel is None:
             if as_json:
-                common.print_json(data.run(run, lineage, device, bound))
+                common.print_json(data.run(run, lineage, device, bound, measured))
             else:
-                common.out().print(tables.run(run, lineage, device, store.spend(run.id), bound))
+                common.out().print(tables.run(run, lineage, device, store.spend(run.id), bound, measured))
                 common.out().print(tables.questions(store.answers(run.id), store.failed_asks(run.id)))
             return
         entry = lineage.entry(kernel)
         taken = _taken(entry)
-        past = store.evaluations(kernel), store.findings(kernel)
+        past = store.evaluations(kernel), store.findings(kernel), measured
         if as_json:
-            texts = {"source": entry.kernel.source, "answer": entry.kernel.answer}
+            told = (entry.evaluation.profile or None) if entry.evaluation else None
+            texts = {"source": entry.kernel.source, "answer": entry.kernel.answer, "profile": told}
             about = {**data.floor(bound), "resources": data.resources(taken)}
             common.print_json({**data.entry(entry, lineage), **about, **data.history(*past), **texts})
         else:
-            common.out().print(tables.kernel(entry, lineage, taken, bound), tables.history(*past))
+            again = data.final_of(measured, kernel, device.id)
+            common.out().print(tables.kernel(entry, lineage, taken, bound, again), tables.history(*past))
 
 
 def _taken(entry: Entry) -> tuple[Resources, ...]:
@@ -62,3 +73,17 @@ def _taken(entry: Entry) -> tuple[Resources, ...]:
     language = LANGUAGES.get(entry.kernel.language)
     build = entry.evaluation.build if entry.evaluation else None
     return language.resources(build.log) if language and build else ()
+
+
+def _profile(store: Archive, run: Run, kernel: str | None) -> str:
+    """What a kernel's verdict tells, as prompts quote it; out of its fields, where it is older than such texts."""
+    from treesearch import feedback
+    from treesearch.languages import named
+
+    if kernel is None:
+        raise UsageError(f"Name a kernel whose profile to print; `treesearch show {run.id}` lists this run's.")
+    entry = common.lineage_of(store, run).entry(kernel)
+    if entry.evaluation is None:
+        raise UsageError(f"Kernel {kernel} has no verdict yet, so nothing is known of it.")
+    about = store.problem(run.problem), named(entry.kernel.language), store.device(run.device)
+    return entry.evaluation.profile or feedback.text(*about, entry.evaluation)

@@ -173,10 +173,9 @@ def _first_wrong(out: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor)
         for flat in _first(places, SHOWN)
     ]
     last = places.numel() - 1 - _first(places.flip(0), 1)[0]
-    return (
-        f"shape {_shape(out)}: {int(wrong.sum())} elements are wrong, the last at {_position(last, out)}; "
-        f"the first: {'; '.join(shown)}"
-    )
+    count = int(wrong.sum())
+    counted = "1 element is" if count == 1 else f"{count} elements are"
+    return f"shape {_shape(out)}: {counted} wrong, the last at {_position(last, out)}; the first: {'; '.join(shown)}"
 
 
 def _first(places: torch.Tensor, count: int) -> list[int]:

@@ -97,7 +97,7 @@ def _extent(shape: tuple[int, int, int]) -> str:
 
 
 def _metrics(metrics: Sequence[Metric]) -> str:
-    return "ncu: " + ", ".join(f"{one.name} {one.value:.3g}{f' {one.unit}' if one.unit else ''}" for one in metrics)
+    return "ncu: " + ", ".join(f"{one.name} {one.value:.4g}{f' {one.unit}' if one.unit else ''}" for one in metrics)
 
 
 def _mix(mix: Mix) -> str:

@@ -15,16 +15,14 @@ def lines(problem: Problem, device: Device, measured: Measurement) -> Iterator[s
     count = len(measured.kernel.samples)
     samples = f", {count} samples" if count > 1 else ""
     yield f"It takes {ms(measured.kernel.median)} (quartiles {ms(low)} and {ms(high)}{samples})."
+    yield from _roofs(problem, device, measured.kernel.median)
     if measured.warm is not None:
         yield f"With its data in the caches it takes {ms(measured.warm)}."
-    yield from _roofs(problem, device, measured.kernel.median)
     if measured.parent_speedup:
-        over = _interval(measured.parent_speedup)
-        yield f"Launched in turn with the kernel that it was made from, it is {over} as fast."
-    yield f"PyTorch eager takes {ms(measured.eager.median)}: the kernel is {_interval(measured.eager_speedup)} as fast."
+        yield f"Launched in turn with the kernel that it was made from, it is {_faster(measured.parent_speedup)}."
+    yield f"PyTorch eager takes {ms(measured.eager.median)}: the kernel is {_faster(measured.eager_speedup)}."
     if measured.compile and measured.compile_speedup:
-        compiled = _interval(measured.compile_speedup)
-        yield f"torch.compile takes {ms(measured.compile.median)}: the kernel is {compiled} as fast."
+        yield f"torch.compile takes {ms(measured.compile.median)}: the kernel is {_faster(measured.compile_speedup)}."
     else:
         yield "torch.compile has no timing for this problem."
     if measured.conditions and (told := _conditions(measured.conditions)):
@@ -51,7 +49,7 @@ def _roofs(problem: Problem, device: Device, milliseconds: float) -> Iterator[st
         roofs = [one for one in device.rates if one is best or one.precision == problem.precision]
         shares = [f"{_percent(reached / one.flops)} of the {one.precision} roof" for one in roofs]
         beside = f": {', '.join(shares)}" if shares else ""
-        yield f"That is {rate(reached)}FLOP/s of the reference's {rate(problem.flops)}operations{beside}."
+        yield f"That is {rate(reached)}FLOP/s of the reference's {rate(problem.flops).strip()} operations{beside}."
     if floor:
         by = "bytes" if floor.bound == "bytes" else f"operations in {floor.precision}"
         yield f"That is {ratio(milliseconds / floor.milliseconds)} the floor of {ms(floor.milliseconds)}, set by {by}."
@@ -73,9 +71,10 @@ def _conditions(found: Conditions) -> str:
     return ", ".join(told)
 
 
-def _interval(found: Ratio) -> str:
-    return f"{ratio(found.value)} (95 % interval {ratio(found.low)} to {ratio(found.high)})"
+def _faster(found: Ratio) -> str:
+    return f"{ratio(found.value)} as fast (95 % interval {ratio(found.low)} to {ratio(found.high)})"
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    percent = 100 * share
+    return f"{percent:.0f} %" if percent >= 9.5 else f"{percent:.1g} %"

@@ -23,15 +23,16 @@ from treesearch.records import Problem
 
 NAME = "ncu"
 METRICS = {
-    "gpu__time_duration.sum": ("duration", "ns"),
-    "dram__throughput.avg.pct_of_peak_sustained_elapsed": ("DRAM throughput", "%"),
-    "lts__t_sector_hit_rate.pct": ("L2 hit rate", "%"),
-    "l1tex__t_sector_hit_rate.pct": ("L1 hit rate", "%"),
-    "sm__throughput.avg.pct_of_peak_sustained_elapsed": ("SM throughput", "%"),
-    "smsp__issue_active.avg.pct_of_peak_sustained_active": ("issue slots used", "%"),
-    "sm__warps_active.avg.pct_of_peak_sustained_active": ("active warps", "%"),
+    "gpu__time_duration.sum": ("duration", "µs", 1e-3),
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed": ("DRAM throughput", "%", 1),
+    "lts__t_sector_hit_rate.pct": ("L2 hit rate", "%", 1),
+    "l1tex__t_sector_hit_rate.pct": ("L1 hit rate", "%", 1),
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed": ("SM throughput", "%", 1),
+    "smsp__issue_active.avg.pct_of_peak_sustained_active": ("issue slots used", "%", 1),
+    "sm__warps_active.avg.pct_of_peak_sustained_active": ("active warps", "%", 1),
 }
-"""What is asked for, by Nsight Compute's names, and how it is told: the figure's name and its base unit."""
+"""What is asked for, by Nsight Compute's names, and how it is told: the figure's name, its unit, and how much of that
+Nsight Compute's base unit is."""
 MOST_LAUNCHES = 16
 MOST_FUNCTIONS = 8
 MOST_BYTES = 1 << 20
@@ -106,8 +107,8 @@ def parsed(text: str) -> tuple[Metric, ...]:
 
 
 def _metric(function: str, metric: str, value: float) -> Metric:
-    name, unit = METRICS[metric]
-    return Metric(function, name, value, unit)
+    name, unit, scale = METRICS[metric]
+    return Metric(function, name, scale * value, unit)
 
 
 def _rows(lines: list[str]) -> Iterator[tuple[str, str, float]]:
