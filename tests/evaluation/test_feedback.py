@@ -10,11 +10,10 @@ from treesearch.languages import CPP
 from treesearch.records import Status
 
 
-def test_a_verified_kernel_tells_its_time_its_error_and_its_instructions(tiny: Evaluator, honest: str) -> None:
+def test_a_timed_kernel_tells_its_time_its_error_and_its_instructions(tiny: Evaluator, honest: str) -> None:
     judged = tiny.evaluate(honest)
-    assert judged.status is Status.VERIFIED, judged.error
-    assert judged.measurement is not None
-    assert judged.profile.startswith("Status: verified")
+    assert judged.measurement is not None, judged.error
+    assert judged.profile.startswith(f"Status: {judged.status}")
     assert f"It takes {judged.measurement.kernel.median:.4g} ms" in judged.profile
     assert "B/s of compulsory traffic" in judged.profile
     assert "Its worst row error over" in judged.profile
