@@ -121,9 +121,10 @@ def test_instructions_of_a_cpu_have_their_class(instruction: str, kind: str) -> 
     assert x86._CLASSES.of(x86._widened(instruction)) == kind
 
 
-def test_the_most_frequent_class_comes_first() -> None:
-    mix = Classes([("a", "first"), ("b", "second")], other="rest").mix("f", ["a", "b", "c", "b"])
-    assert [(count.kind, count.number) for count in mix.counts] == [("second", 2), ("first", 1), ("rest", 1)]
+def test_classes_come_in_the_order_of_their_list() -> None:
+    mix = Classes([("t(.)", "telling {}"), ("c", "common")], other="rest").mix("f", ["c", "x", "c", "t1", "t2", "t2"])
+    counted = [(count.kind, count.number) for count in mix.counts]
+    assert counted == [("telling 2", 2), ("telling 1", 1), ("common", 2), ("rest", 1)]
 
 
 def test_what_is_no_listing_has_no_functions() -> None:

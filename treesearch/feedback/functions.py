@@ -11,8 +11,8 @@ from treesearch.languages.mix import Mix
 from treesearch.records import Device, Resources
 
 HEADING = "What the compiler made of it (instructions as they stand in the code, however often they run):"
-MOST_KINDS = 12
-"""Classes of instructions that are told of one function."""
+MOST_KINDS = 24
+"""Classes of instructions that are told of one function, the most telling ones."""
 LONGEST_NAME = 600
 """A longer name is left out; none is shortened."""
 

@@ -19,7 +19,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Mix:
-    """A function's instructions by class, the most frequent class first. Each counts once, however often it runs."""
+    """A function's instructions by class, the most telling class first. Each counts once, however often it runs."""
 
     function: str
     """As in its source, without parameters."""
@@ -46,25 +46,29 @@ class Classes:
     """An ordered list of patterns: an instruction is of the first class whose pattern its text begins with."""
 
     def __init__(self, patterns: Sequence[tuple[str, str]], other: str) -> None:
-        """Pairs of a pattern and the class's name, in which `{}` stands for the pattern's first group; `other` names
-        the class of what no pattern fits."""
+        """Pairs of a pattern and the class's name, in which `{}` stands for the pattern's first group, the most telling
+        classes first; `other` names the class of what no pattern fits."""
         self._other = other
         self._patterns = [(re.compile(pattern), name) for pattern, name in patterns]
-        self._known: dict[str, str] = {}
+        self._known: dict[str, tuple[int, str]] = {}
 
     def mix(self, function: str, instructions: Iterable[str]) -> Mix:
-        found = Counter(map(self.of, instructions))
-        found.pop("", None)
-        return Mix(function, tuple(Count(kind, number) for kind, number in found.most_common()))
+        found = Counter(map(self._of, instructions))
+        in_order = sorted(found.items(), key=lambda item: (item[0][0], -item[1]))
+        return Mix(function, tuple(Count(kind, number) for (_, kind), number in in_order if kind))
 
     def of(self, instruction: str) -> str:
         """Name of an instruction's class; empty for one that does nothing."""
+        return self._of(instruction)[1]
+
+    def _of(self, instruction: str) -> tuple[int, str]:
+        """The class's place in the list, and its name."""
         if instruction not in self._known:
             self._known[instruction] = self._class(instruction)
         return self._known[instruction]
 
-    def _class(self, instruction: str) -> str:
-        for pattern, name in self._patterns:
+    def _class(self, instruction: str) -> tuple[int, str]:
+        for place, (pattern, name) in enumerate(self._patterns):
             if match := pattern.match(instruction):
-                return name.format(*match.groups())
-        return self._other
+                return place, name.format(*match.groups())
+        return len(self._patterns), self._other
