@@ -45,7 +45,7 @@ _CLASSES = Classes(
         (r"BAR\b|UCGABAR", "barrier"),
         (r"SYNCS|ARRIVES|USYNCS", "mbarrier"),
         (r"(?:LDG)?DEPBAR|WARPGROUP|UTMACMDFLUSH|UTMACCTL", "wait for copy or tensor core"),
-        (r"MEMBAR|ERRBAR|FENCE|CCTL", "fence"),
+        (r"MEMBAR|(?:CGA)?ERRBAR|FENCE|CCTL", "fence"),
         (r"SHFL|VOTE|REDUX|CREDUX|MATCH|ELECT|UVOTE", "shuffle or vote"),
         (r"BRA\b|BRX|BRXU|JMP|JMX|CALL|RET", "branch"),
         (r"BSSY|BSYNC|BREAK|BMOV|WARPSYNC|YIELD|EXIT|ENDCOLLECTIVE|NANOSLEEP|ACQ|PREEXIT|KILL|U?SETMAXREG", "control"),
