@@ -116,6 +116,16 @@ def test_parents_refine_or_are_repaired_but_do_not_merely_inspire(lineage: Linea
     assert LEAF not in lineage.children(A.kernel.id)
 
 
+def test_a_repair_refines_what_the_kernel_that_it_repairs_refines(lineage: Lineage) -> None:
+    assert lineage.refined(A.kernel.id) is ROOT
+    assert lineage.refined(B_FIXED.kernel.id) is ROOT
+    assert lineage.refined(LEAF.kernel.id) is B_FIXED
+    assert lineage.refined(ROOT.kernel.id) is None
+    repaired = verified(kernel(0, "0.1r1"), 3.0)
+    roots = Lineage([OTHER_ROOT, repaired], [edge(OTHER_ROOT, repaired, Relation.REPAIRS)])
+    assert roots.refined(repaired.kernel.id) is None
+
+
 def test_children_and_siblings_come_in_order(lineage: Lineage) -> None:
     assert ids(*lineage.children(ROOT.kernel.id)) == ids(A, A_TWIN, B, D, C)
     assert ids(*lineage.siblings(A.kernel.id)) == ids(A_TWIN, B, D, C)

@@ -46,8 +46,12 @@ class Tree:
         idea: int | None = None,
         source: str = "",
         repairs: bool = False,
+        gain: tuple[float, float] | None = None,
     ) -> None:
-        """Add a kernel; None milliseconds means that it failed. Kernels with one `idea` number share it."""
+        """Add a kernel; None milliseconds means that it failed. Kernels with one `idea` number share it.
+
+        `gain` is the interval of its speed-up over its parent, where both were launched in turn.
+        """
         place = len(self.kernels)
         above = self.kernels[parent].kernel if parent else None
         round = 0 if above is None else above.round + (not repairs)
@@ -56,7 +60,7 @@ class Tree:
             about = Idea(f"idea {place}", Category.COMPUTE, "mechanism", promise, "")
             proposal = Proposal("run", round, place if idea is None else idea, above.id, "answer", about)
         kernel = Kernel("run", round, f"{place}.0", "cpp", source or name, "answer", proposal)
-        self.kernels[name] = Entry(kernel, _evaluation(milliseconds))
+        self.kernels[name] = Entry(kernel, _evaluation(milliseconds, gain))
         if above is not None:
             self.edges.append(Edge(above.id, kernel.id, Relation.REPAIRS if repairs else Relation.REFINES))
 
@@ -75,10 +79,12 @@ class Tree:
         return self.names(diverse(self.lineage, beam))
 
 
-def _evaluation(milliseconds: float | None) -> Evaluation:
+def _evaluation(milliseconds: float | None, gain: tuple[float, float] | None) -> Evaluation:
     if milliseconds is None:
         return Evaluation(Status.WRONG, "cpu", PROTOCOL, "the reason")
-    measurement = Measurement(Timing((milliseconds,)), Timing((10.0,)), Ratio(10 / milliseconds, 1, 20))
+    over_parent = Ratio(sum(gain) / 2, *gain) if gain else None
+    times = Timing((milliseconds,)), Timing((10.0,)), Ratio(10 / milliseconds, 1, 20)
+    measurement = Measurement(*times, parent_speedup=over_parent)
     accuracy = Accuracy(10, 1e-7, 1e-7, "float64", "float32-like")
     return Evaluation(Status.VERIFIED, "cpu", PROTOCOL, "", accuracy, measurement)
 
@@ -193,6 +199,37 @@ def test_a_detour_does_not_drift_away_step_by_step(tree: Tree) -> None:
     tree.grow("back", 11, "root", promise=2.0)
     tree.grow("further", 13, "back", promise=2.0)
     assert tree.diverse(3) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "gain", "detour"),
+    [
+        (7.0, (0.99, 1.3), True),  # a lucky time: launched in turn, it may as well be slower
+        (7.0, (1.01, 1.3), False),
+        (7.9, (1.01, 1.03), False),  # a small gain, but a sure one
+        (8.2, (1.01, 1.03), False),  # an unlucky time
+        (7.9, (0.99, 1.03), True),
+        (9.0, (0.8, 0.9), True),
+        (13.0, (0.5, 0.7), False),  # too far back
+        (7.9, None, True),
+        (7.0, None, False),
+    ],
+)
+def test_launches_in_turn_decide_whether_a_kernel_has_gained(
+    tree: Tree, milliseconds: float, gain: tuple[float, float] | None, detour: bool
+) -> None:
+    for name, faster in {"a": 5.0, "b": 6.0, "c": 6.5}.items():
+        tree.grow(name, faster, "root")
+    tree.grow("step", milliseconds, "root", promise=2.0, gain=gain)
+    assert tree.diverse(3) == ["a", "b", "step" if detour else "c"]
+
+
+def test_a_gain_on_a_parent_that_lost_is_none_on_the_fastest_before(tree: Tree) -> None:
+    for name, milliseconds in {"a": 5.0, "b": 6.0, "c": 7.0}.items():
+        tree.grow(name, milliseconds, "root")
+    tree.grow("back", 10, "root", promise=2.0)
+    tree.grow("level", 8, "back", promise=1.5, gain=(1.2, 1.3))
+    assert tree.diverse(3) == ["a", "b", "level"]
 
 
 def test_the_conv2d_trajectory_survives_its_steps_back() -> None:

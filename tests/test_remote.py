@@ -251,7 +251,8 @@ def same_kernel(_: int, found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (in_header(version=2), "it is of format 2, and this treesearch reads format 1"),
+        (in_header(version=1), "it is of format 1, and this treesearch reads format 2"),
+        (sealed(in_header(version=3)), "it is of format 3, and this treesearch reads format 2"),
         (other_source, "its digest does not match its content"),
         (sealed(other_source), "the source of kernel k0 is not the one that its digest names"),
         (sealed(another_problem), "its problem scaled_relu is not the one that its digest names"),

@@ -105,7 +105,7 @@ def search(
         run = store.open_run(subject, config, goal.device, new=new)
         with (
             cache.alone(f"{store.url} {run.id}", f"Run {run.id} is already going on in another process."),
-            closing(_judge(subject, goal, deadline_seconds, observe)) as judge,
+            closing(_judge(subject, goal, deadline_seconds, observe, config.beam)) as judge,
         ):
             observe(RunOpened(run, store.entries(run.id)))
             task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)
@@ -303,16 +303,23 @@ def _any_has(replays: Sequence[ReplayModel], stage: Stage, parent: str, ordinal:
     return any(model.has(stage, parent, ordinal) for model in replays)
 
 
-def _judge(subject: Problem, goal: Target, deadline_seconds: float, observe: Observer) -> Evaluator | Elsewhere:
+def _judge(
+    subject: Problem, goal: Target, deadline_seconds: float, observe: Observer, beam: int
+) -> Evaluator | Elsewhere:
     if goal.here:
-        return _evaluator(subject, goal, deadline_seconds, observe)
+        return _evaluator(subject, goal, deadline_seconds, observe, promoted=beam)
     protocol = goal.protocol(subject, deadline_seconds)
     return Elsewhere(subject, goal.language, protocol, goal.device, announce=lambda what: observe(Preparing(what)))
 
 
-def _evaluator(subject: Problem, goal: Target, deadline_seconds: float, observe: Observer) -> Evaluator:
+def _evaluator(
+    subject: Problem, goal: Target, deadline_seconds: float, observe: Observer, *, promoted: int = 1
+) -> Evaluator:
+    def announce(what: str) -> None:
+        observe(Preparing(what))
+
     protocol = goal.protocol(subject, deadline_seconds)
-    return Evaluator(subject, goal.language, protocol, goal.device, announce=lambda what: observe(Preparing(what)))
+    return Evaluator(subject, goal.language, protocol, goal.device, announce=announce, promoted=promoted)
 
 
 def _read(path: Path) -> str:

@@ -131,6 +131,13 @@ class Lineage:
         edge = self._parents.get(id)
         return self._entries[edge.parent] if edge else None
 
+    def refined(self, id: str) -> Entry | None:
+        """The kernel whose idea `id` implements: what it refines, or what the kernel that it repairs does."""
+        for entry in self._ascend(id):
+            if (edge := self._parents.get(entry.kernel.id)) and edge.relation is Relation.REFINES:
+                return self._entries[edge.parent]
+        return None
+
     def children(self, id: str, relations: Sequence[Relation] = DESCENT) -> tuple[Entry, ...]:
         """The kernels that came from `id` by one of `relations`, by round, then ordinal."""
         self.entry(id)

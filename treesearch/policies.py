@@ -12,7 +12,7 @@ not, or not yet, clearly faster than what it came from. `fastest` is the plain b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from treesearch.errors import UsageError
@@ -28,7 +28,8 @@ PER_LINE = 2
 """Places of a beam that kernels of one line may take, before empty places are filled."""
 
 CLEAR_GAIN = 0.97
-"""A kernel that takes at most this share of the time of all before it has clearly gained."""
+"""A kernel that takes at most this share of the time of all before it has clearly gained, where that has to be told
+from times that were taken apart."""
 
 LONGEST_DETOUR = 1.5
 """A detour may take at most this many times as long as the fastest kernel on its way from the root."""
@@ -89,12 +90,30 @@ def _detours(lineage: Lineage, pool: Iterable[Entry]) -> list[Entry]:
 
 def _is_detour(lineage: Lineage, entry: Entry) -> bool:
     id = entry.kernel.id
-    before = [above.milliseconds for above in lineage.path(id)[:-1] if above.verified and above.milliseconds]
-    if not before or not entry.milliseconds or _promise(entry) <= 1:
+    before = [above for above in lineage.path(id)[:-1] if above.verified]
+    if not before or _promise(entry) <= 1 or _has_gained(entry, before):
         return False
-    if not CLEAR_GAIN < entry.milliseconds / min(before) <= LONGEST_DETOUR:
+    if _milliseconds(entry) > LONGEST_DETOUR * min(map(_milliseconds, before)):
         return False
     return not lineage.children(id, (Relation.REFINES,))
+
+
+def _has_gained(entry: Entry, before: Sequence[Entry]) -> bool:
+    """Whether a kernel is clearly faster than all that are `before` it, root first.
+
+    Where the last of them, its parent, is the fastest and was launched in turn with it, that decides: it is called
+    faster only if the lower bound of the interval beats 1, and then however small the gain.
+    """
+    fastest = min(before, key=_milliseconds)
+    measured = entry.evaluation.measurement if entry.evaluation else None
+    if fastest is before[-1] and measured and measured.parent_speedup:
+        return measured.parent_speedup.low > 1
+    return _milliseconds(entry) <= CLEAR_GAIN * _milliseconds(fastest)
+
+
+def _milliseconds(entry: Entry) -> float:
+    assert entry.milliseconds is not None, "a verified kernel is timed"
+    return entry.milliseconds
 
 
 def _promise(entry: Entry) -> float:

@@ -134,17 +134,26 @@ def _judged(packed: Bundle, hardware: Device, known: set[str], announce: Say) ->
         return
     language = languages.named(packed.language)
     with (
-        Evaluator(packed.problem, language, packed.protocol, hardware, announce=announce) as evaluator,
+        Evaluator(
+            packed.problem, language, packed.protocol, hardware, announce=announce, promoted=packed.promoted
+        ) as evaluator,
         _builders() as pool,
     ):
-        builds = {pool.submit(evaluator.build, kernel.source): kernel for kernel in left}
+        builds = {pool.submit(_built, evaluator, kernel): kernel for kernel in left}
         for build in as_completed(builds):
-            yield _verdict(packed, builds[build], evaluator, build.result())
+            yield _verdict(packed, builds[build], evaluator, *build.result())
 
 
-def _verdict(packed: Bundle, kernel: Due, evaluator: Evaluator, built: Built) -> Verdict:
-    evaluation = replace(evaluator.judge(built), created=datetime.now(UTC).isoformat(timespec="microseconds"))
-    return Verdict(packed.digest, kernel.id, kernel.digest, evaluation)
+def _built(evaluator: Evaluator, kernel: Due) -> tuple[Built, Built | None]:
+    """A kernel, and what it was made from if that is of any use."""
+    built = evaluator.build(kernel.source)
+    return built, evaluator.build(kernel.parent) if kernel.parent and built.library else None
+
+
+def _verdict(packed: Bundle, kernel: Due, evaluator: Evaluator, built: Built, parent: Built | None) -> Verdict:
+    evaluation = evaluator.judge(built, parent=parent, incumbent=packed.incumbent)
+    dated = replace(evaluation, created=datetime.now(UTC).isoformat(timespec="microseconds"))
+    return Verdict(packed.digest, kernel.id, kernel.digest, dated)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.steps import scripted
 from treesearch import api, problem, work
 from treesearch.api import Result
 from treesearch.errors import Waiting
-from treesearch.evaluation import bundle, device
+from treesearch.evaluation import bundle, clock, device
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.target import Here, protocol
 from treesearch.models import ModelOptions
@@ -26,6 +26,12 @@ from treesearch.testing import ScriptedEndpoint
 
 CHEAP = scripted.PROBLEM.replace("    def forward", "    @torch.compiler.disable\n    def forward")
 """The scripted problem without the seconds that compiling its baseline takes."""
+
+
+def believe(patch: pytest.MonkeyPatch) -> None:
+    """Take every clock at its word: on a busy machine honest kernels are doubted, which is not what such tests ask."""
+    for doubt in ("disagreement", "hidden", "slower_on_stress"):
+        patch.setattr(clock, doubt, lambda *readings: "")
 
 
 def target(**changes: Any) -> Device:

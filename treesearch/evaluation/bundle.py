@@ -21,7 +21,7 @@ from treesearch.records import Device, Problem, Protocol, codec, digest
 from treesearch.records.codec import Json
 
 FORMAT = "treesearch bundle"
-VERSION = 1
+VERSION = 2
 LARGEST = 256 << 20
 """Bytes beyond which a file is refused unread."""
 FOLDER = Path(".treesearch") / "bundles"
@@ -35,10 +35,12 @@ class Due:
     id: str
     source: str
     digest: str
+    parent: str
+    """Source of the kernel that it was made from; empty for none."""
 
     @classmethod
-    def of(cls, id: str, source: str) -> Self:
-        return cls(id, source, digest(source))
+    def of(cls, id: str, source: str, parent: str = "") -> Self:
+        return cls(id, source, digest(source), parent)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,10 @@ class Bundle:
     device: Device
     """The target."""
     kernels: tuple[Due, ...]
+    promoted: int = 1
+    """How many of the fastest seed a round, and are compared with their parents."""
+    incumbent: float | None = None
+    """Milliseconds of the fastest kernel so far; what is clearly slower is timed with few samples."""
 
     def __post_init__(self) -> None:
         ids = [kernel.id for kernel in self.kernels]

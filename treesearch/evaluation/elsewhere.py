@@ -42,8 +42,8 @@ class Elsewhere:
     def build(self, source: str) -> Built:
         return build.build(self.problem, self.language, source, self.device.architecture) if self._able() else UNBUILT
 
-    def judge(self, built: Built) -> Evaluation | None:
-        """A verdict on what does not build; None for everything else, which its device must judge."""
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation | None:
+        """A verdict on what does not build; None for everything else, which its device must judge and compare."""
         if built is UNBUILT or built.library is not None:
             return None
         software = device.software(self.language, build.compiler(self.language), self.device)

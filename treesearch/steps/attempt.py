@@ -10,7 +10,7 @@ from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
-from treesearch.records import Edge, Entry, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.records import Edge, Entry, Evaluation, Kernel, Proposal, Relation, Request, Stage, Status
 from treesearch.steps.dispatch import dispatch
 from treesearch.steps.task import Task, asking, idea_name, raise_gravest
 
@@ -50,6 +50,8 @@ class Candidate:
     slot: Slot
     entry: Entry
     built: Built | None = None
+    parent: Built | None = None
+    """What it, or the kernel that it repairs, refines."""
 
 
 def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
@@ -58,6 +60,7 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
     Kernels that another machine must judge are sent there together, once nothing else is due.
     """
     known = {entry.kernel.id: entry for entry in task.archive.entries(task.run.id)}
+    incumbent = _fastest(*known.values())
     task.evaluator.redraw()
     failures: list[BaseException] = []
     away: set[str] = set()
@@ -74,7 +77,8 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
                         due = {asked for asked in due if not asked.cancel()}
                     continue
                 candidate = future.result()
-                entry = _judge(task, candidate)
+                entry = _judge(task, candidate, incumbent)
+                incumbent = _fastest(entry, than=incumbent)
                 if entry.evaluation is None:
                     away.add(entry.kernel.id)
                 elif repair := _repair(task, number, candidate.slot, entry, known):
@@ -122,8 +126,10 @@ def _prepare(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) ->
         return Candidate(slot, entry)
     task.observe(Moved(number, slot.ordinal, Step.BUILDING))
     built = task.evaluator.build(entry.kernel.source)
+    above = slot.parent.kernel.source if slot.parent else None
+    parent = task.evaluator.build(above) if above and built.library else None
     task.observe(Moved(number, slot.ordinal, Step.QUEUED))
-    return Candidate(slot, entry, built)
+    return Candidate(slot, entry, built, parent)
 
 
 def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
@@ -166,21 +172,32 @@ def _edges(kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
     return ()
 
 
-def _judge(task: Task, candidate: Candidate) -> Entry:
+def _fastest(*entries: Entry, than: float | None = None) -> float | None:
+    """Milliseconds of the fastest verified kernel, or those given if none is faster."""
+    times = [entry.milliseconds for entry in entries if entry.verified]
+    return min((time for time in (*times, than) if time is not None), default=None)
+
+
+def _judge(task: Task, candidate: Candidate, incumbent: float | None) -> Entry:
     """The candidate with its verdict, which is stored before anything follows from it; without one, if its device is
     elsewhere."""
     entry = candidate.entry
     fresh = entry.evaluation is None
     if fresh:
         task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.JUDGING))
-        built = candidate.built
-        evaluation = task.evaluator.judge(built) if built else task.evaluator.no_code()
+        evaluation = _verdict(task, candidate, incumbent)
         if evaluation is None:
             task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.ELSEWHERE))
             return entry
         entry = task.save(entry, evaluation)
     task.observe(Judged(entry, fresh))
     return entry
+
+
+def _verdict(task: Task, candidate: Candidate, incumbent: float | None) -> Evaluation | None:
+    if candidate.built is None:
+        return task.evaluator.no_code()
+    return task.evaluator.judge(candidate.built, parent=candidate.parent, incumbent=incumbent)
 
 
 def _repair(task: Task, number: int, slot: Slot, entry: Entry, known: Mapping[str, Entry]) -> Slot | None:

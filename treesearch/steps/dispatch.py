@@ -7,6 +7,7 @@ from collections.abc import Collection
 from treesearch.errors import Waiting
 from treesearch.evaluation import bundle
 from treesearch.evaluation.bundle import Bundle, Due
+from treesearch.lineage import Lineage
 from treesearch.records import Entry
 from treesearch.steps.task import Task, due_ordinal
 
@@ -19,7 +20,8 @@ def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
 
     Returns what to raise, which says where it is to go.
     """
-    entries = [entry for entry in task.archive.entries(task.run.id) if entry.kernel.id in away]
+    lineage = task.lineage()
+    fastest = lineage.fastest()
     packed = Bundle(
         run=task.run.id,
         problem=task.problem,
@@ -27,9 +29,17 @@ def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
         language=task.language.name,
         protocol=task.evaluator.protocol,
         device=task.device,
-        kernels=tuple(Due.of(judgement(entry), entry.kernel.source or "") for entry in entries),
+        kernels=tuple(_due(lineage, entry) for entry in lineage.entries if entry.kernel.id in away),
+        promoted=task.run.config.beam,
+        incumbent=fastest.milliseconds if fastest else None,
     )
     return bundle.pack(packed, f"{task.run.id}-{name}", ["the same treesearch run command again"])
+
+
+def _due(lineage: Lineage, entry: Entry) -> Due:
+    refined = lineage.refined(entry.kernel.id)
+    parent = refined.kernel.source if refined else None
+    return Due.of(judgement(entry), entry.kernel.source or "", parent or "")
 
 
 def judgement(entry: Entry) -> str:
