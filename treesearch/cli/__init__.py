@@ -29,6 +29,7 @@ COMMANDS = {
     "trajectory": "Show how a winner came about, step by step.",
     "suspect": "Mark a verified kernel as suspect.",
     "clear": "Lift the suspicion from a kernel.",
+    "rebench": "Measure kernels again, and compare them with each other.",
     "publish": "Copy a run into the shipped record.",
     "doctor": "Look at what this machine offers and what is missing.",
 }

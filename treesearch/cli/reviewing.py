@@ -30,7 +30,7 @@ def writable(url: str | None, name: str) -> Iterator[tuple[Archive, str]]:
         place = store.url
     if kernel is None:
         raise UsageError(f"{run.id} is a run; name one of its kernels: `treesearch show {run.id}` lists them.")
-    if _is_record(place):
+    if is_record(place):
         raise UsageError(
             f"Kernel {kernel} is in the shipped record, which is only read. Copy its run with `treesearch publish "
             f"{run.id} --archive {shlex.quote(_path(place))} --into {WORKING_ARCHIVE}`, say it again there, and then "
@@ -40,7 +40,7 @@ def writable(url: str | None, name: str) -> Iterator[tuple[Archive, str]]:
         yield archive, kernel
 
 
-def _is_record(place: str) -> bool:
+def is_record(place: str) -> bool:
     from treesearch import resources
 
     return place.startswith("sqlite:") and Path(_path(place)).resolve() == Path(resources.record()).resolve()
