@@ -16,7 +16,7 @@ from tests.view.test_hardware import EVALUATION, H100
 from treesearch import problem, resources
 from treesearch.archive import Archive
 from treesearch.errors import MachineError
-from treesearch.evaluation import device
+from treesearch.evaluation import clock, device
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.target import Here
 from treesearch.records import Config, Device, Kernel, Outcome, Problem, Purpose, Status
@@ -128,6 +128,17 @@ def test_one_that_is_wrong_now_is_said_so_and_compared_with_nothing(tmp_path: Pa
     with Archive(held.archive, read_only=True) as archive:
         assert len(archive.remeasurements(held.kernels)) == 2
         assert archive.entries(held.run)[1].verified, "a verdict stays what it was"
+
+
+def test_one_whose_time_is_that_of_launches_in_a_row_is_compared_with_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = hold(tmp_path, QUICK, SLOW)
+    monkeypatch.setattr(clock, "slowed", lambda inside, bursts: replace(inside, samples=(*inside.samples[1:], 9.0)))
+    said = found(tmp_path, *held.kernels)
+    assert {tuple(one["now"]["labels"]) for one in said["kernels"]} == {("back-to-back",)}
+    assert said["comparisons"] == []
+    assert "is that of launches in a row" in said["not_compared"][0]["reason"]
 
 
 def test_a_kernel_of_another_device_is_measured_here_and_says_so(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from treesearch.records import (
     Device,
     Entry,
     Evaluation,
+    Label,
     Problem,
     Purpose,
     Remeasurement,
@@ -131,13 +132,19 @@ def _measured(archive: Archive, group: Sequence[_Due], announce: Say) -> Iterato
 
 
 def _compared(archive: Archive, evaluator: Evaluator, first: _Judged, second: _Judged) -> Comparison | Uncompared:
-    for one in (first, second):
-        if one.now.status is not Status.VERIFIED:
-            status = str(one.now.status).replace("_", " ")
-            return Uncompared(first.id, second.id, f"{one.id} is {status}, and only verified kernels compare")
-    found = evaluator.duel(first.built, second.built)
+    against = next((why for one in (first, second) if (why := _against(one))), "")
+    found = against or evaluator.duel(first.built, second.built)
     if isinstance(found, str):
         return Uncompared(first.id, second.id, found)
     compared = Comparison(first.id, second.id, evaluator.device.id, found.ratio, found.pairs, found.outcome)
     archive.save_comparison(compared)
     return compared
+
+
+def _against(one: _Judged) -> str:
+    """Why a kernel is not to be compared, or nothing."""
+    if one.now.status is not Status.VERIFIED:
+        return f"{one.id} is {str(one.now.status).replace('_', ' ')}, and only verified kernels compare"
+    if Label.BACK_TO_BACK in one.now.labels:
+        return f"the time of {one.id} is that of launches in a row, and launches in turn are single ones"
+    return ""
