@@ -73,7 +73,10 @@ class TestRun:
     def test_it_ends_with_trajectory_baselines_the_winners_path_and_the_next_command(self, ran: Ran) -> None:
         lines = ran.done.stdout.splitlines()
         assert lines[1].split() == ["round", "time", "%", "of", "reference", "idea", "kernel"]
-        assert [line for line in lines if "· eager " in line and "· torch.compile " in line]
+        figures = [line for line in lines if "· eager " in line and "· torch.compile " in line]
+        assert [line.split()[0] for line in figures] == ["final", "when"], (
+            "the verdict's figures come after the final ones"
+        )
         path = next(line.removeprefix("kernel: ") for line in lines if line.startswith("kernel: "))
         assert "launch(" in (ran.folder / path).read_text()
         assert (ran.folder / path).with_name("problem.h").exists()

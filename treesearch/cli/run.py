@@ -141,15 +141,16 @@ def _report(result: Result, store: Archive, archive: str | None, as_json: bool) 
 
     winner, lineage, bound = result.winner, result.lineage, _floor(store, result.run)
     path = _save(result, store)
+    measured = store.remeasurements([entry.kernel.id for entry in lineage.entries])
     if as_json:
-        found = data.run(result.run, lineage, store.device(result.run.device), bound)
+        found = data.run(result.run, lineage, store.device(result.run.device), bound, measured)
         common.print_json({**found, "path": str(path)})
         return
     console = common.out()
     console.print()
     console.print(tables.trajectory(lineage.path(winner.kernel.id)))
     console.print()
-    console.print(tables.baselines(winner))
+    console.print(tables.winner(winner, measured, result.run.device))
     if bound:
         console.print(tables.floor(winner, bound))
     console.print(tables.accuracy(winner))

@@ -26,15 +26,17 @@ def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: b
         path = common.path_to(lineage, run, kernel)
         device = store.device(run.device)
         bound = floor(store.problem(run.problem), device)
+        measured = store.remeasurements([path[-1].kernel.id])
         if as_json:
             common.print_json(data.trajectory(path, lineage, bound))
         elif markdown:
-            click.echo(documents.trajectory(run, device, path, bound), nl=False)
+            final = data.final_of(measured, path[-1].kernel.id, device.id)
+            click.echo(documents.trajectory(run, device, path, bound, final), nl=False)
         else:
             console = common.out()
             console.print(tables.trajectory(path))
             console.print()
-            console.print(tables.baselines(path[-1]))
+            console.print(tables.winner(path[-1], measured, device.id))
             if bound:
                 console.print(tables.floor(path[-1], bound))
             console.print(tables.accuracy(path[-1]))

@@ -8,7 +8,18 @@ from typing import Any
 
 from treesearch.archive import Finding
 from treesearch.lineage import Lineage, Reviewed
-from treesearch.records import Device, Entry, Evaluation, Idea, Ratio, Resources, Run
+from treesearch.records import (
+    Configuration,
+    Device,
+    Entry,
+    Evaluation,
+    Idea,
+    Purpose,
+    Ratio,
+    Remeasurement,
+    Resources,
+    Run,
+)
 from treesearch.roofline import Floor
 
 Json = dict[str, Any]
@@ -42,6 +53,10 @@ def evaluation(judged: Evaluation | None) -> Json:
         "labels": [str(label) for label in judged.labels] if judged else None,
         "parent_speedup": measured.parent_speedup.value if measured and measured.parent_speedup else None,
         "parent_speedup_interval": _interval(measured.parent_speedup if measured else None),
+        "fastest_torch": measured.fastest_torch.name if measured else None,
+        "fastest_torch_speedup": _value(measured.fastest_torch.speedup) if measured else None,
+        "fastest_torch_speedup_interval": _interval(measured.fastest_torch.speedup if measured else None),
+        "configurations": list(map(configuration, measured.configurations)) if measured else None,
         "warm_milliseconds": measured.warm if measured else None,
         "conditions": asdict(measured.conditions) if measured and measured.conditions else None,
         "sandbox": (judged.sandbox or None) if judged else None,
@@ -51,6 +66,24 @@ def evaluation(judged: Evaluation | None) -> Json:
         "build_seconds": judged.build.seconds if judged and judged.build else None,
         "seconds": judged.seconds if judged else None,
     }
+
+
+def configuration(tried: Configuration) -> Json:
+    """Torch under other settings: a time and the kernel's speed-up over it, or else an error."""
+    return {
+        "name": tried.name,
+        "milliseconds": tried.timing.median if tried.timing else None,
+        "speedup": _value(tried.speedup),
+        "speedup_interval": _interval(tried.speedup),
+        "error": tried.error or None,
+    }
+
+
+def remeasurement(measured: Remeasurement) -> Json:
+    """A measurement after the verdict; `purpose` is `final` or `rebench`."""
+    judged = measured.evaluation
+    about = {"kernel": measured.kernel, "purpose": str(measured.purpose), "created": judged.created}
+    return {**about, **evaluation(judged)}
 
 
 def idea(proposed: Idea | None) -> Json | None:
@@ -82,17 +115,28 @@ def entry(node: Entry, lineage: Lineage) -> Json:
     }
 
 
-def history(verdicts: Sequence[Evaluation], findings: Sequence[Finding]) -> Json:
-    """All verdicts on a kernel as they were given, and what was found out since, each oldest first."""
+def history(
+    verdicts: Sequence[Evaluation], findings: Sequence[Finding], measured: Sequence[Remeasurement] = ()
+) -> Json:
+    """All verdicts on a kernel as they were given, later measurements, and what was found out, each oldest first."""
     return {
         "verdicts": [{"created": one.created, **evaluation(one)} for one in verdicts],
+        "remeasurements": list(map(remeasurement, measured)),
         "findings": [
             {"kind": str(one.kind), "reason": one.reason, "by": one.by, "created": one.created} for one in findings
         ],
     }
 
 
-def run(found: Run, lineage: Lineage, hardware: Device, bound: Floor | None = None) -> Json:
+def run(
+    found: Run,
+    lineage: Lineage,
+    hardware: Device,
+    bound: Floor | None = None,
+    measured: Sequence[Remeasurement] = (),
+) -> Json:
+    """A run with all its kernels, and the later measurements of these. `final` is the winner's: the figure to publish,
+    taken after the selection; null where there is none."""
     fastest = lineage.fastest()
     return {
         "run": found.id,
@@ -106,8 +150,21 @@ def run(found: Run, lineage: Lineage, hardware: Device, bound: Floor | None = No
         "device": device(hardware),
         **floor(bound),
         "winner": entry(fastest, lineage) if fastest else None,
+        "final": final(measured, fastest, hardware),
+        "remeasurements": list(map(remeasurement, measured)),
         "kernels": [entry(node, lineage) for node in lineage.entries],
     }
+
+
+def final_of(measured: Sequence[Remeasurement], kernel: str, device: str) -> Evaluation | None:
+    """The newest final measurement of a kernel on a device, by their ids."""
+    about = [one.evaluation for one in measured if (one.kernel, one.purpose) == (kernel, Purpose.FINAL)]
+    return next((judged for judged in reversed(about) if judged.device == device), None)
+
+
+def final(measured: Sequence[Remeasurement], winner: Entry | None, hardware: Device) -> Json | None:
+    judged = final_of(measured, winner.kernel.id, hardware.id) if winner else None
+    return {"created": judged.created, **evaluation(judged)} if judged else None
 
 
 def device(hardware: Device) -> Json:
@@ -151,6 +208,10 @@ def trajectory(path: Sequence[Entry], lineage: Lineage, bound: Floor | None = No
 def reference_percent(node: Entry) -> float | None:
     measured = node.evaluation.measurement if node.evaluation else None
     return 100 * measured.eager_speedup.value if measured else None
+
+
+def _value(ratio: Ratio | None) -> float | None:
+    return ratio.value if ratio else None
 
 
 def _interval(ratio: Ratio | None) -> list[float] | None:

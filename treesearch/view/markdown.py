@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from treesearch.records import Device, Entry, Run
+from treesearch.records import Device, Entry, Evaluation, Measurement, Run
 from treesearch.roofline import Floor
 from treesearch.view import hardware, text
 from treesearch.view.data import reference_percent
 
 
-def trajectory(found: Run, device: Device, path: Sequence[Entry], bound: Floor | None = None) -> str:
+def trajectory(
+    found: Run, device: Device, path: Sequence[Entry], bound: Floor | None = None, final: Evaluation | None = None
+) -> str:
     """A heading, the table from root to kernel, and the last step's figures with their intervals.
 
-    Where the floor is known, it comes last.
+    Where the floor is known, it comes last; before it, what was measured after the last step had won.
     """
     lines = [
         f"### {_escaped(found.problem_name)}, run {found.id}",
@@ -36,11 +38,23 @@ def trajectory(found: Run, device: Device, path: Sequence[Entry], bound: Floor |
             compiled = text.milliseconds(measured.compile.median)
             lines.append(f"Against torch.compile ({compiled}): {text.ratio(measured.compile_speedup)}.")
         lines.append(f"On {_escaped(hardware.device(device))}; intervals are 95 % bootstrap.")
+    if final and final.measurement and not final.error:
+        lines.append(_escaped(_afterwards(final.measurement)))
     if bound:
         place = hardware.place(path[-1], bound) if path else ""
         floor = f"The floor there is {text.milliseconds(bound.milliseconds)} ({hardware.cause(bound)})"
         lines.append(_escaped(f"{floor}; the last step has {place}." if place else f"{floor}."))
     return "\n".join(lines) + "\n"
+
+
+def _afterwards(measured: Measurement) -> str:
+    torch = measured.fastest_torch
+    time = text.milliseconds(torch.timing.median if torch.timing else None)
+    return (
+        f"Measured again after the selection: {text.milliseconds(measured.kernel.median)}; against eager "
+        f"{text.ratio(measured.eager_speedup)}, against the fastest torch that passes ({torch.name}, {time}) "
+        f"{text.ratio(torch.speedup)}."
+    )
 
 
 def _step(entry: Entry) -> str:

@@ -19,6 +19,7 @@ from treesearch.records import (
     Device,
     Entry,
     Evaluation,
+    Remeasurement,
     Request,
     Resources,
     Run,
@@ -28,8 +29,8 @@ from treesearch.records import (
     Usage,
 )
 from treesearch.roofline import Floor
-from treesearch.view import hardware, text
-from treesearch.view.data import reference_percent
+from treesearch.view import final, hardware, text
+from treesearch.view.data import final_of, reference_percent
 
 COLOURS = {Status.VERIFIED: "green", Status.SUSPECT: "yellow"}
 
@@ -78,17 +79,16 @@ def baselines(entry: Entry) -> Text:
     measured = entry.evaluation.measurement if entry.evaluation else None
     if measured is None:
         return Text("not timed")
-    low, high = measured.kernel.quartiles
-    line = Text()
-    line.append(f"{text.milliseconds(measured.kernel.median)}", style="bold green")
-    line.append(f" (quartiles {text.figure(low)}–{text.figure(high)}, {len(measured.kernel.samples)} samples)")
-    line.append(f" · eager {text.milliseconds(measured.eager.median)}: {text.ratio(measured.eager_speedup)}")
-    if measured.compile:
-        compiled = text.milliseconds(measured.compile.median)
-        line.append(f" · torch.compile {compiled}: {text.ratio(measured.compile_speedup)}")
-    else:
-        line.append(f" · torch.compile: none ({text.one_line(measured.compile_error, 100)})")
-    return line
+    return final.figures(measured)
+
+
+def winner(entry: Entry, measured: Sequence[Remeasurement], device: str) -> RenderableType:
+    """The winner's figures: those measured after the selection, on the device of this id, and those of its verdict."""
+    return Group(*_winning(baselines(entry), final_of(measured, entry.kernel.id, device)))
+
+
+def _winning(figures: Text, again: Evaluation | None) -> list[RenderableType]:
+    return [figures] if again is None else [*final.lines(again), Text("when it was judged: ").append_text(figures)]
 
 
 def accuracy(entry: Entry) -> Text:
@@ -110,8 +110,16 @@ def floor(entry: Entry, bound: Floor | None) -> Text:
     return Text(f"{hardware.floor(bound)}{f' · {text.milliseconds(entry.milliseconds)} is {place}' if place else ''}")
 
 
-def run(found: Run, lineage: Lineage, device: Device, spent: Usage, bound: Floor | None = None) -> RenderableType:
-    """A run at a glance: what it was, its winner, and every kernel round by round."""
+def run(
+    found: Run,
+    lineage: Lineage,
+    device: Device,
+    spent: Usage,
+    bound: Floor | None = None,
+    measured: Sequence[Remeasurement] = (),
+) -> RenderableType:
+    """A run at a glance: what it was, its winner, and every kernel round by round. `measured` are later measurements
+    of its kernels."""
     fastest = lineage.fastest()
     counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
     tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
@@ -125,9 +133,10 @@ def run(found: Run, lineage: Lineage, device: Device, spent: Usage, bound: Floor
     ]
     head += [Text(line) for line in (hardware.figures(device), hardware.floor(bound) if bound else "", tally) if line]
     if fastest:
-        winner = Text.assemble(("winner ", "bold"), fastest.kernel.id)
         place = hardware.place(fastest, bound)
-        head += [winner, baselines(fastest).append(f" · {place}" if place else ""), accuracy(fastest)]
+        figures = baselines(fastest).append(f" · {place}" if place else "")
+        again = final_of(measured, fastest.kernel.id, device.id)
+        head += [Text.assemble(("winner ", "bold"), fastest.kernel.id), *_winning(figures, again), accuracy(fastest)]
     return Group(*head, "", _kernels(lineage))
 
 
@@ -179,9 +188,14 @@ def resources(taken: Sequence[Resources]) -> RenderableType:
 
 
 def kernel(
-    entry: Entry, lineage: Lineage, taken: Sequence[Resources] = (), bound: Floor | None = None
+    entry: Entry,
+    lineage: Lineage,
+    taken: Sequence[Resources] = (),
+    bound: Floor | None = None,
+    again: Evaluation | None = None,
 ) -> RenderableType:
-    """One kernel: its idea, its verdict, what its device functions take, its source."""
+    """One kernel: its idea, its verdict, what its device functions take, its source. `again` is its final
+    measurement."""
     node, judged = entry.kernel, entry.evaluation
     parts: list[RenderableType] = [
         Text.assemble(
@@ -192,7 +206,7 @@ def kernel(
         title = f"{text.one_line(node.idea.title)} ({node.idea.category}, expected {node.idea.expected_speedup:g}×)"
         parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
     if judged and judged.measurement:
-        parts += [baselines(entry), *([floor(entry, bound)] if bound else []), accuracy(entry)]
+        parts += [*_winning(baselines(entry), again), *([floor(entry, bound)] if bound else []), accuracy(entry)]
     if judged:
         parts += _beside(judged)
     if found := text.standing(entry):
@@ -211,11 +225,15 @@ def kernel(
     return Group(*parts)
 
 
-def history(verdicts: Sequence[Evaluation], findings: Sequence[Finding]) -> RenderableType:
-    """Verdicts on a kernel and what was found out since, in order, where there is more than one verdict to tell."""
-    rows: list[tuple[str, Text, str]] = [
-        (one.created, _status(one.status), text.milliseconds(one.milliseconds) if one.measurement else "")
-        for one in verdicts
+def history(
+    verdicts: Sequence[Evaluation], findings: Sequence[Finding], measured: Sequence[Remeasurement] = ()
+) -> RenderableType:
+    """Verdicts on a kernel, later measurements and what was found out since, in order, where there is more than one
+    verdict to tell."""
+    rows = [(one.created, _status(one.status), _time(one)) for one in verdicts]
+    rows += [
+        (one.evaluation.created, _status(one.evaluation.status).append(f", {one.purpose}"), _time(one.evaluation))
+        for one in measured
     ]
     rows += [(one.created, Text(f"found {one.kind} by {one.by}"), text.one_line(one.reason, 160)) for one in findings]
     if len(rows) < 2:
@@ -224,6 +242,10 @@ def history(verdicts: Sequence[Evaluation], findings: Sequence[Finding]) -> Rend
     for created, what, detail in sorted(rows, key=lambda row: row[0]):
         table.add_row(created[:19], what, Text(detail))
     return table
+
+
+def _time(judged: Evaluation) -> str:
+    return text.milliseconds(judged.milliseconds) if judged.measurement else ""
 
 
 def _beside(judged: Evaluation) -> list[RenderableType]:
