@@ -97,7 +97,7 @@ def test_a_burst_tells_what_each_launch_hides(inside: float, times: int, each: f
 @pytest.mark.parametrize(("owned", "lies"), [(0.8, False), (0.7, True), (0.2, True), (5.0, False)])
 def test_a_worker_that_owns_up_to_slower_launches_in_a_row_does_not_lie(owned: float, lies: bool) -> None:
     single = Timing((0.2, 0.5, 2.0))
-    bursts = [clock.Burst(10, 20.0, 0.0, 20.0), *2 * [clock.Burst(10, 10.0, 0.0, 10 * owned)]]
+    bursts = [clock.Burst(10, 20.0, 0.0, 20.0), clock.Burst(10, 10.0, 0.0, 10 * owned)]
     assert (clock.hidden(single, bursts) != "") is lies
     assert clock.slowed(single, bursts) == Timing((1.0, 1.0, 2.0)), "its time is that of launches in a row either way"
 
@@ -107,6 +107,23 @@ def test_a_worker_that_divides_all_its_readings_lies_however_quick_its_launches_
     bursts = 3 * [clock.Burst(14, 6.3, 0.0, 3.5)]
     said = clock.hidden(Timing((0.35,)), bursts)
     assert "0.35 ms for a single launch and 0.25 ms for one of many in the worker, 0.45 ms for each of 14" in said
+
+
+@pytest.mark.parametrize(
+    ("outside", "overhead", "inside", "believed"),
+    [
+        (2.4, 0.9, 0.87, True),  # half of what surrounds the launches is uncertain
+        (2.4, 0.2, 0.87, False),
+        (6.3, 0.0, 3.5, False),
+        (6.3, 0.0, 4.1, True),
+    ],
+)
+def test_quick_bursts_are_held_against_the_reading_of_the_same_launches(
+    outside: float, overhead: float, inside: float, believed: bool
+) -> None:
+    lying = clock.Burst(14, outside, overhead, inside)
+    assert (clock.hidden(Timing((9.0,)), 3 * [lying]) == "") is believed
+    assert clock.hidden(Timing((9.0,)), [lying, lying, clock.Burst(14, 7.0, overhead, 7.0)]) == "", "once is enough"
 
 
 def test_launches_in_a_row_that_take_as_long_as_single_ones_change_no_reading() -> None:

@@ -25,8 +25,7 @@ def test_a_wrong_kernel_tells_its_first_wrong_elements(tiny: Evaluator, honest: 
     judged = tiny.evaluate(honest.replace("return 0;", "out[130] = 7; return 0;"))
     assert judged.status is Status.WRONG, judged.error
     assert (
-        "shape (64, 128): 1 element is wrong, the last at (1, 2); the first: (1, 2) got 7, expected "
-        in judged.profile
+        "shape (64, 128): 1 element is wrong, the last at (1, 2); the first: (1, 2) got 7, expected " in judged.profile
     )
     assert "It takes" not in judged.profile
 

@@ -296,3 +296,20 @@ def test_an_aligned_call_orders_inputs_and_parameters_and_no_buffers() -> None:
     places = x.float().movedim(low, 0).flatten(1).mean(dim=1)
     own = weight.float().movedim([axis for axis, size in enumerate(weight.shape) if size == length][-1], 0)
     assert torch.corrcoef(torch.stack([places, own.flatten(1).mean(dim=1)]))[0, 1] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("forward", "drawn", "fixed"),
+    [
+        ("x, m): return torch.where(m, x, 0.0)", "torch.randn(40, 40), torch.ones(40, 40).tril() > 0", ("m",)),
+        ("x, m): return torch.where(m, x, 0.0)", "torch.randn(40, 40), torch.rand(40, 40) > 0.5", ()),
+        ("x, p): return x * p", "torch.randn(40, 40), 2.0", ("p",)),
+        ("x, w): return x * w", "torch.randn(40, 40), torch.ones(40)", ()),
+    ],
+)
+def test_inputs_that_no_draw_changes_are_named(forward: str, drawn: str, fixed: tuple[str, ...]) -> None:
+    assert deck_of(elementwise(forward, drawn)).fixed == fixed
+
+
+def test_buffers_that_nothing_changes_are_named() -> None:
+    assert set(deck_of(LINEAR).fixed) == {"mask", "nothing", "norm_num_batches_tracked"}

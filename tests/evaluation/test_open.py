@@ -20,7 +20,7 @@ from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.open import adopt, places
 from treesearch.evaluation.open.build import build
-from treesearch.evaluation.open.candidate import Broken, Candidate
+from treesearch.evaluation.open.candidate import Bare, Broken, Candidate
 from treesearch.evaluation.sandbox import Child, ChildDied
 from treesearch.evaluation.target import HERE
 from treesearch.languages.module import MODULE
@@ -123,7 +123,9 @@ class Bench:
         ) as child:
             sets = [buffers.description() for buffers in self.sets]
             call = {"library": str(built.library), "sets": sets, "scalars": [], **self.lane.start}
-            yield child, child.ask(call, 60)
+            assert child.ask(call, 60) == {}
+            assert child.ask({}, 10) == child.ask({"times": 3}, 10) == {}
+            yield child, child.ask({"load": True}, 60)
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +228,7 @@ def candidate(bench: Bench, model: object) -> Candidate:
     described = [{**one, "descriptor": os.dup(one["descriptor"])} for one in bench.sets[0].description()]
     call = {"scalars": [], "arguments": bench.lane.start["signature"], "device": "cpu"}
     with torch.no_grad():
-        return Candidate(model, call, described)
+        return Candidate(model, Bare(call, described))
 
 
 @pytest.mark.parametrize(("returned", "said"), RETURNED.values(), ids=RETURNED.keys())

@@ -8,8 +8,9 @@ is asked about them, and the controller's readings around different questions co
 from __future__ import annotations
 
 import math
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,10 @@ LONGEST_READING = 1 << 62
 """Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
 TRUSTED, TRUSTED_TURNS = 5, 8
 """How often a question, and a burst of so many turns without launches, is timed before a candidate is loaded."""
+REST_SECONDS, FLUSHED_BYTES = 0.004, 8 << 20
+"""What comes between these: later questions come after pauses, and find caches full of others' data."""
+GRANTED = 1.5
+"""Times the median of that which either may take afterwards; what takes longer is on the candidate."""
 SPIN_SECONDS = 0.001
 """How long idle OpenMP threads may go on spinning after a launch, and the worker's interpreter may be busy."""
 IDLE_SECONDS = 0.004
@@ -78,7 +83,7 @@ class Candidate:
         self._seconds = protocol.deadline_seconds
         self._left = protocol.deadline_seconds
         self._scalars = scalars
-        self._dearest_question = self._dearest_turn = math.inf
+        self._longest_question = self._longest_turn = math.inf
         self._without = without
         arguments = problem.signature.arguments
         call = {
@@ -100,8 +105,9 @@ class Candidate:
         try:
             self._ask(call)
             self.overhead(1)  # which maps the pages
-            self._dearest_question = max(self.crossing() for _ in range(TRUSTED))
-            self._dearest_turn = max(self.overhead(TRUSTED_TURNS) for _ in range(TRUSTED)) / TRUSTED_TURNS
+            question = _cold_median(self.crossing)
+            turns = _cold_median(lambda: self.overhead(TRUSTED_TURNS))
+            self._longest_question, self._longest_turn = GRANTED * question, GRANTED * turns / TRUSTED_TURNS
             self.launches = launches.told(self._ask({"load": True}))
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
@@ -124,9 +130,9 @@ class Candidate:
     def crossing(self) -> float:
         """Milliseconds of a question that launches nothing.
 
-        No more than twice what it took before the candidate was loaded, which may have made its process slow to answer.
+        Not much more than it took before the candidate was loaded, which may have made its process slow to answer.
         """
-        return min(self._timed({})[1], 2 * self._dearest_question)
+        return min(self._timed({})[1], self._longest_question)
 
     def launch(self, index: int, scalars: Scalars) -> Reading:
         """One launch on a set of buffers."""
@@ -143,9 +149,9 @@ class Candidate:
     def overhead(self, times: int) -> float:
         """Milliseconds of all that a burst consists of but the launches; it overwrites the outputs of a set.
 
-        No more than it took before the candidate was loaded, which may have made its process slow to answer.
+        Not much more than it took before the candidate was loaded, which may have made its process slow to answer.
         """
-        most = self._dearest_question + times * self._dearest_turn
+        most = self._longest_question + times * self._longest_turn
         return min(self._timed({"times": times})[1], most)
 
     def works_unasked(self) -> bool:
@@ -187,6 +193,16 @@ class Candidate:
 
     def _awake(self) -> AbstractContextManager[None]:
         return nullcontext() if Check.STOPPED in self._without else self._child.awake()
+
+
+def _cold_median(measure: Callable[[], float]) -> float:
+    """Of a few measurements, each after a pause and with caches full of something else."""
+    found = []
+    for _ in range(TRUSTED):
+        time.sleep(REST_SECONDS)
+        bytearray(b"x") * FLUSHED_BYTES
+        found.append(measure())
+    return statistics.median(found)
 
 
 def _answered(reply: dict[str, Any]) -> dict[str, Any]:

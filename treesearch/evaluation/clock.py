@@ -14,6 +14,8 @@ from treesearch.records import Ratio, Timing
 RESAMPLES = 2000
 MARGIN_MS = 0.3
 MARGIN_SHARE = 0.25
+DENIED = 1.5
+"""Times its own reading that a burst takes at least, if the worker lies."""
 BURST_MS = 5.0
 """What a burst should take at least, so that what a kernel hides in each launch adds up."""
 MOST_LAUNCHES = 64
@@ -42,6 +44,12 @@ class Burst:
     def owned(self) -> bool:
         """Whether the worker says itself that its launches took about as long as is seen."""
         return self.inside is not None and not _longer(self, self.inside / self.times)
+
+    @property
+    def denied(self) -> bool:
+        """Whether the worker's reading of the same launches is too short for all that is uncertain around them."""
+        uncertain = MARGIN_MS + self.overhead / 2
+        return self.inside is not None and self.outside - self.overhead > DENIED * self.inside + uncertain
 
 
 def speedup(baseline: Timing, kernel: Timing) -> Ratio:
@@ -86,15 +94,15 @@ def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
     """Why the worker's readings cannot be believed beside bursts of launches, or nothing.
 
     What asking leaves uncertain is shared by the launches of a burst, so the margin for each is a few microseconds.
-    Where the worker reads bursts as well, its reading and the controller's of the same launches have to agree in most
-    of them; what is slower in a row by both is `slowed`. Where it does not, launches in a row may not take longer than
-    single ones in the quickest burst: an interruption lengthens one, and nothing shortens work that has to be done.
+    Launches in a row that take longer than single ones are accepted, as `slowed`, where the worker reads as much itself;
+    and where they do not, its reading of them may still be too short in every burst. The quickest burst is what counts:
+    interruptions lengthen bursts, on a busy machine most of them, and nothing shortens work that has to be done.
     """
-    if any(burst.inside is not None for burst in bursts):
-        owned = sum(burst.owned for burst in _least(bursts))
-        found = None if 2 * owned > len(bursts) else _quickest(bursts)
-    else:
-        found = _slower(inside, bursts)
+    least, found = _least(bursts), _slower(inside, bursts)
+    if least and all(burst.denied for burst in least):
+        found = _quickest(bursts)
+    elif found is not None and found.owned:
+        return ""
     if found is None:
         return ""
     own = "" if found.inside is None else f" and {found.inside / found.times:.3g} ms for one of many"

@@ -330,6 +330,8 @@ class Evaluator:
             found.append(Label.LIBRARY)
         if floor.algorithmic(self.problem, outcome.measurement.kernel.median, self.device):
             found.append(Label.ALGORITHMIC)
+        if self._bench is not None and self._bench.deck.fixed:
+            found.append(Label.FIXED_INPUTS)
         return tuple(found)
 
 

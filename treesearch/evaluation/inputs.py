@@ -21,6 +21,8 @@ Scalars = tuple[bool | int | float, ...]
 """What is passed by value, in order."""
 
 NOMINAL = "nominal"
+FLOATING = ("float", "bfloat")
+"""How the dtypes begin that stress changes."""
 SHORTEST_ROW = 32
 """Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 LARGEST = 3e4
@@ -110,6 +112,8 @@ class Deck:
     """Kinds of stress left out because the reference's answer was not finite or did not exist."""
     moved_bytes: int
     """What every correct kernel reads and writes in each nominal call, at least."""
+    fixed: tuple[str, ...]
+    """Arguments whose contents are the same in all calls, so that a kernel could have them built in."""
 
 
 def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int, without: Checks = checks.NONE) -> Deck:
@@ -138,7 +142,24 @@ def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int, 
     wanted = _spares(problem, protocol, reference.device)
     spares = tuple(drawer.spare(seeds.nominal()) for _ in range(wanted))
     _give_back(reference.device)
-    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved)
+    fixed = () if without else _fixed(problem, survivors)
+    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed)
+
+
+def _fixed(problem: Problem, calls: Sequence[Call]) -> tuple[str, ...]:
+    """Names of inputs and buffers that are the same in two nominal calls and a stressed one: masks, indices, scalars,
+    constants. Stress changes every floating-point input."""
+    chosen = [*[call for call in calls if call.nominal][:2], *[call for call in calls if not call.nominal][:1]]
+    names = [
+        argument.name
+        for argument in problem.signature.arguments
+        if argument.role is Role.BUFFER or (argument.role is Role.INPUT and not argument.dtype.startswith(FLOATING))
+    ]
+    contents = [call.values for call in chosen] if names and len(chosen) > 1 else []
+    same = [name for name in names if contents and all(torch.equal(contents[0][name], one[name]) for one in contents)]
+    scalars = [argument.name for argument in problem.signature.of(Role.SCALAR)]
+    values = zip(*(call.scalars for call in chosen), strict=True)
+    return (*same, *(name for name, drawn in zip(scalars, values, strict=True) if len({*drawn}) == 1))
 
 
 def sample(problem: Problem, reference: Reference, seed: int) -> Made:
@@ -166,7 +187,7 @@ class _Seeds:
 
 def _kinds(problem: Problem, reference: Reference) -> list[str]:
     """Kinds of stress, the problem's own ones included."""
-    indices = any(not argument.dtype.startswith(("float", "bfloat")) for argument in problem.signature.of(Role.OUTPUT))
+    indices = any(not argument.dtype.startswith(FLOATING) for argument in problem.signature.of(Role.OUTPUT))
     general = [name for name in STRESS if not (indices and name in AMBIGUOUS)]
     return [*general, *(name for name in reference.stress if name not in STRESS)]
 

@@ -242,6 +242,8 @@ class Label(StrEnum):
     """Equal calls give answers that are right but not equal bit by bit."""
     BACK_TO_BACK = "back-to-back"
     """Launches in a row take clearly longer than single ones; the time is theirs."""
+    FIXED_INPUTS = "fixed-inputs"
+    """Some inputs have the same contents in every draw of the problem; nothing shows that the kernel reads them."""
     SANITIZED = "sanitized"
     """compute-sanitizer's four tools found nothing in it, as they are asked about the fastest kernels."""
 

@@ -43,17 +43,55 @@ class HostSubject(Subject):
     map = staticmethod(map_tensor)
 
 
-class Candidate:
-    """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
+class Bare:
+    """A set of shared buffers, and all that happens around a forward on them, before there is a candidate."""
 
-    def __init__(self, model: object, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
-        """Raises Broken where the model is none, or has other parameters or buffers than the reference."""
-        if not isinstance(model, nn.Module):
-            raise Broken("ModelNew is not a torch.nn.Module")
+    def __init__(self, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
         self.device = torch.device(call["device"])
         self.poisons = "poison" not in call.get("without", ())
         made = HostSubject if self.device.type == "cpu" else baseline.kind(self.device.type)
         self.subject = made(call, described)
+        self.subject.calls = {NOTHING: lambda *inputs: None}
+        state, parameters = self.subject.state, self.subject.parameters
+        self.changing = [(tensor.clone(), tensor) for name, tensor in state.items() if name not in parameters]
+        """Own copies of buffers, beside the shared ones."""
+        self.last = [torch.empty_like(shared) for shared in self.subject.outputs]
+        """The outputs of the last call."""
+
+    def rest(self, times: int) -> None:
+        """All that `launch` does but the calls."""
+        for _ in range(times):
+            self._renew()
+            self.subject.call(NOTHING, self.subject.scalars)
+        self._hand_over()
+
+    def _renew(self) -> None:
+        """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
+
+        A forward that leaves its output as it found it would pass otherwise.
+        """
+        for own, shared in self.changing:
+            own.copy_(shared)
+        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
+        for output in self.last if self.poisons else ():
+            if _place(output) not in kept:
+                output.fill_(math.nan if output.is_floating_point() else 1)
+
+    def _hand_over(self) -> None:
+        for shared, output in zip(self.subject.outputs, self.last, strict=True):
+            shared.copy_(output)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+class Candidate(Bare):
+    """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
+
+    def __init__(self, model: object, bare: Bare) -> None:
+        """Raises Broken where the model is none, or has other parameters or buffers than the reference."""
+        if not isinstance(model, nn.Module):
+            raise Broken("ModelNew is not a torch.nn.Module")
+        self.device, self.poisons, self.subject = bare.device, bare.poisons, bare.subject
         self.model = _moved(model, self.device)
         self.changing = self._adopt()
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
@@ -72,13 +110,6 @@ class Candidate:
             self.last = self._checked(returned)
         self._hand_over()
         return spent
-
-    def rest(self, times: int) -> None:
-        """All that `launch` does but the calls."""
-        for _ in range(times):
-            self._renew()
-            self.subject.call(NOTHING, self.subject.scalars)
-        self._hand_over()
 
     def _adopt(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Give the model the shared parameters. Returns its own copies of buffers, beside the shared ones.
@@ -106,24 +137,6 @@ class Candidate:
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         return dense
-
-    def _renew(self) -> None:
-        """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
-
-        A forward that leaves its output as it found it would pass otherwise.
-        """
-        for own, shared in self.changing:
-            own.copy_(shared)
-        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
-        for output in self.last if self.poisons else ():
-            if _place(output) not in kept:
-                output.fill_(math.nan if output.is_floating_point() else 1)
-
-    def _hand_over(self) -> None:
-        for shared, output in zip(self.subject.outputs, self.last, strict=True):
-            shared.copy_(output)
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
 
     def _checked(self, returned: object) -> list[torch.Tensor]:
         """The outputs, if they are the reference's in number, kind, shape and dtype; else raises Broken."""

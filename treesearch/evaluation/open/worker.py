@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from treesearch.evaluation.open import places
-from treesearch.evaluation.open.candidate import Broken, Candidate
+from treesearch.evaluation.open.candidate import Bare, Broken, Candidate
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
@@ -48,15 +48,14 @@ def told(error: BaseException, file: Path) -> str:
     return f"{short} (line {own[-1].lineno} of the module, in {own[-1].name})" if own else short
 
 
-def prepare(call: dict[str, Any]) -> list[Candidate]:
+def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
     """One ready candidate for each set of buffers."""
     module = import_candidate(Path(call["library"]))
     arguments = pickle.loads(base64.b64decode(call["init_inputs"]))
     candidates = []
-    for described in call["sets"]:
+    for one in bare:
         torch.manual_seed(0)
-        model = getattr(module, CLASS)(*arguments)
-        candidates.append(Candidate(model, {**call, "arguments": call["signature"]}, described))
+        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one))
     return candidates
 
 
@@ -70,7 +69,12 @@ def answer(candidates: list[Candidate], command: dict[str, Any]) -> dict[str, An
         return {"code": 0, "nanoseconds": spent}
     if "set" in command:
         return {"code": 0, "nanoseconds": candidates[command["set"]].launch(command["scalars"], 1)}
-    candidates[0].rest(command.get("times", 1))  # how long everything takes but the forward itself
+    return rest(candidates[0], command)
+
+
+def rest(bare: Bare, command: dict[str, Any]) -> dict[str, Any]:
+    """How long everything takes but the forward itself is what the controller wants to know."""
+    bare.rest(command.get("times", 1))
     return {}
 
 
@@ -81,10 +85,17 @@ def main() -> None:
     file = Path(call["library"])
     try:
         with torch.no_grad():
-            candidates = prepare(call)
+            bare = [Bare({**call, "arguments": call["signature"]}, described) for described in call["sets"]]
             replies.write("{}\n")
+            candidates: list[Candidate] = []
             for line in commands:
-                replies.write(json.dumps(answer(candidates, json.loads(line))) + "\n")
+                command = json.loads(line)
+                if "load" in command:  # nothing of the candidate's runs before
+                    candidates = load(call, bare)
+                    reply: dict[str, Any] = {}
+                else:
+                    reply = answer(candidates, command) if candidates else rest(bare[0], command)
+                replies.write(json.dumps(reply) + "\n")
     except Broken as failure:
         replies.write(json.dumps({"failed": "broke_contract", "error": str(failure)}) + "\n")
     # The candidate's Python may raise anything, SystemExit included.
