@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from treesearch.evaluation import clock, imports, verify
+from treesearch.evaluation import clock, conditions, imports, verify
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.candidate import Candidate, Failed, Reading
@@ -121,6 +121,8 @@ class Trial:
         self.bursts: list[clock.Burst] = []
         self.busy: list[bool] = []
         """Whether the candidate was at work while nothing was asked of it, each time that it was looked at."""
+        self.around = lane.conditions()
+        """What looks at the machine around each nominal call, of which each gives one sample of every subject."""
         self.varying = False
         self.checks: list[verify.Checked] = []
 
@@ -136,11 +138,19 @@ class Trial:
                     self._visit(candidate, visit, late)
         if 2 * sum(self.busy) > len(self.busy):
             raise Failed(Status.BROKE_CONTRACT, "work goes on after launch has returned")
+        self._leave_out_throttled()
         single = Timing(tuple(self.samples[KERNEL]))
         kernel = clock.slowed(single, self.bursts)
         found = {Label.VARYING: self.varying, Label.BACK_TO_BACK: kernel != single}
         labels = tuple(label for label, holds in found.items() if holds)
         return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels, candidate.launches)
+
+    def _leave_out_throttled(self) -> None:
+        """Samples that were taken while the device held its clock down do not count, the baselines' no more than the
+        kernel's."""
+        series = [*self.samples.values(), self.outside, self.crossings]
+        for samples, counting in zip(series, conditions.counting(self.around.held, *series), strict=True):
+            samples[:] = counting
 
     def _outclassed(self) -> bool:
         """Whether a few samples show already that the candidate is clearly slower than the incumbent."""
@@ -200,6 +210,8 @@ class Trial:
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
+        if call.nominal:
+            self.around.before()
         for subject in subjects:
             time.sleep(self.lane.settle_seconds)
             if subject == KERNEL:
@@ -207,6 +219,8 @@ class Trial:
                 snapshot = self._snapshot(index) if call.checked else []
             else:
                 self.samples[subject].append(self.baselines.time(subject, index, call.scalars))
+        if call.nominal:
+            self.around.after()
         if visit.watched:
             self.busy.append(candidate.works_unasked())
         self._refuse_damage(index, values)
@@ -297,4 +311,13 @@ class Trial:
         eager, compiled = timings["eager"], timings.get("compile")
         ratio: Ratio | None = clock.speedup(compiled, kernel) if compiled else None
         error, others = self.baselines.compile_error, self.baselines.configured(kernel, timings)
-        return Measurement(kernel, eager, clock.speedup(eager, kernel), compiled, ratio, error, configurations=others)
+        return Measurement(
+            kernel,
+            eager,
+            clock.speedup(eager, kernel),
+            compiled,
+            ratio,
+            error,
+            conditions=self.around.summary(),
+            configurations=others,
+        )
