@@ -94,9 +94,9 @@ def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
     """Why the worker's readings cannot be believed beside bursts of launches, or nothing.
 
     What asking leaves uncertain is shared by the launches of a burst, so the margin for each is a few microseconds.
-    Launches in a row that take longer than single ones are accepted, as `slowed`, where the worker reads as much itself;
-    and where they do not, its reading of them may still be too short in every burst. The quickest burst is what counts:
-    interruptions lengthen bursts, on a busy machine most of them, and nothing shortens work that has to be done.
+    Launches in a row that take longer than single ones are accepted, as `slowed`, where the worker reads as much
+    itself; and where they do not, its reading of them may still be too short in every burst. The quickest burst is what
+    counts: interruptions lengthen bursts, and nothing shortens work that has to be done.
     """
     least, found = _least(bursts), _slower(inside, bursts)
     if least and all(burst.denied for burst in least):
