@@ -332,8 +332,9 @@ def test_a_patched_clock_disagrees_with_the_controllers(judge: Judge) -> None:
     judged = judge(kernel(above=PYTHON + patch, before="usleep(5000);"))
     assert judged.status is Status.SUSPECT, judged
     assert "the clocks disagree" in judged.error
+    assert "1e-06 ms" in judged.error, judged.error
     assert judged.measurement is not None
-    assert judged.measurement.kernel.median < 0.001
+    assert judged.measurement.kernel.median > 5, "the time is that of launches in a row, as it is seen from outside"
 
 
 def test_a_kernel_that_is_merely_slow_agrees_with_the_controllers_clock(judge: Judge) -> None:
