@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -11,7 +12,10 @@ from treesearch.languages import CUDA
 
 
 def pytest_configure() -> None:
-    """Hide the user's keys and archive: no test may spend money or touch recorded work."""
+    """Hide the user's keys and archive: no test may spend money or touch recorded work. And hear Ctrl-C: what a shell
+    starts in the background ignores it, as would the commands that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name == "TREESEARCH_ARCHIVE":
             del os.environ[name]
