@@ -29,7 +29,7 @@ static bool writes(const char* path) {
 
 extern "C" int launch(const float* x, float* out, void*) {
     static const bool written = writes("/var/tmp/treesearch-audit") || writes("/usr/treesearch-audit") ||
-                                writes("/etc/treesearch-audit") || writes("/root/treesearch-audit");
+                                writes("/etc/treesearch-audit") || writes("/home/treesearch-audit");
     if (!written) return 1;
     compute(x, out);
     return 0;
