@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 import treesearch
-from tests.steps import scripted
+from tests.steps import away, scripted
 from treesearch.errors import AnswersExhausted, ArchiveError, UsageError
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions
 from treesearch.records import Device, Evaluation, Status
 from treesearch.testing import ScriptedEndpoint
-
-pytestmark = pytest.mark.compiler
 
 CHECKOUT = Path(__file__).parents[1]
 
@@ -53,6 +51,7 @@ def test_a_policy_of_ones_own_picks_the_parents_and_the_checkout_stays_as_it_was
             beam=3,
             policy=slowest,
             options=ModelOptions(api_base=endpoint.base_url),
+            evaluator=scripted.evaluator(),
         )
     with treesearch.Archive(".treesearch/archive.db") as archive:
         assert archive.run(result.run.id) == result.run
@@ -83,11 +82,13 @@ def test_a_source_is_asked_about_once_however_often_a_policy_names_it(tmp_path: 
             policy=everything,
             archive=tmp_path / "a.db",
             options=ModelOptions(api_base=endpoint.base_url),
+            evaluator=scripted.evaluator(),
         )
         assert len([call for call in endpoint.calls if scripted.is_ideas(call.prompt)]) == 1
     assert [entry.verified for entry in result.lineage.entries] == [True] * 4
 
 
+@pytest.mark.compiler
 def test_evaluate_tells_of_each_verdict_as_it_comes(tmp_path: Path) -> None:
     (tmp_path / "broken.cpp").write_text(scripted.source(scripted.BROKEN))
     (tmp_path / "empty.cpp").write_text("")
@@ -97,7 +98,7 @@ def test_evaluate_tells_of_each_verdict_as_it_comes(tmp_path: Path) -> None:
         heard.append((path, verdict.status))
 
     files = [tmp_path / "broken.cpp", tmp_path / "empty.cpp"]
-    verdicts = treesearch.evaluate(scripted.write_problem(tmp_path), files, judged=judged)
+    verdicts = treesearch.evaluate(away.write_problem(tmp_path), files, judged=judged)
     assert heard == [(path, verdict.status) for path, verdict in zip(files, verdicts, strict=True)]
     assert verdicts[0].status is Status.BUILD_FAILED
     assert verdicts[1].status is not Status.VERIFIED

@@ -1,25 +1,27 @@
-"""A whole search through a real endpoint, a real compiler and a real store, and the ways to continue or repeat it."""
+"""A whole search through a real endpoint and a real store, and the ways to continue or repeat it.
+
+Verdicts are scripted, but for those of one replay, whose kernels are built and timed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import treesearch
-from tests.steps import scripted
+from tests.steps import away, scripted
 from treesearch.api import Result
 from treesearch.archive import Archive
 from treesearch.errors import ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.events import Event, Judged, Moved, Replaying, RunOpened, Step
 from treesearch.models import ModelOptions
 from treesearch.records import Relation, RunState, Stage, Status
-from treesearch.testing import ScriptedEndpoint
-
-pytestmark = pytest.mark.compiler
+from treesearch.testing import Failing, ScriptedEndpoint, ScriptedEvaluator
 
 MODELS = ("openai/scripted", "openai/scripted-too")
 
@@ -28,6 +30,12 @@ MODELS = ("openai/scripted", "openai/scripted-too")
 def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
         yield
+
+
+def on_another_machine(source: str) -> float | Failing:
+    """Verdicts with times that order kernels the other way round."""
+    found = scripted.verdict(source)
+    return found if isinstance(found, Failing) else 1 - found
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,7 @@ class Searched:
             archive=self.archive,
             options=ModelOptions(api_base=self.endpoint.base_url),
             new=new,
+            evaluator=scripted.evaluator(),
             observe=(watched if watched is not None else []).append,
         )
 
@@ -58,11 +67,19 @@ class Searched:
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
     folder = tmp_path_factory.mktemp("search")
-    problem, archive = scripted.write_problem(folder), folder / "archive.db"
+    problem, archive = away.write_problem(folder), folder / "archive.db"
     with ScriptedEndpoint(scripted.mixed) as endpoint:
         options = ModelOptions(api_base=endpoint.base_url)
         result = treesearch.search(
-            problem, models=MODELS, rounds=2, ideas=3, implementations=2, beam=2, archive=archive, options=options
+            problem,
+            models=MODELS,
+            rounds=2,
+            ideas=3,
+            implementations=2,
+            beam=2,
+            archive=archive,
+            options=options,
+            evaluator=scripted.evaluator(),
         )
         yield Searched(problem, archive, endpoint, result, len(endpoint.calls))
 
@@ -198,7 +215,11 @@ class TestReplay:
     ) -> None:
         recorded, watched = searched.archive.read_bytes(), list[Event]()
         result = treesearch.search(
-            searched.problem, models=[f"replay/{searched.archive}"], archive=tmp_path / "a.db", observe=watched.append
+            searched.problem,
+            models=[f"replay/{searched.archive}"],
+            archive=tmp_path / "a.db",
+            observe=watched.append,
+            evaluator=ScriptedEvaluator(on_another_machine),
         )
         with Archive(searched.archive, read_only=True) as store:  # other tests may have searched on
             theirs = {entry.kernel.digest: entry for run in store.runs() for entry in store.entries(run.id)}
@@ -217,6 +238,23 @@ class TestReplay:
         assert [event for event in watched if isinstance(event, Replaying) and "scripted" in event.recording]
         assert searched.archive.read_bytes() == recorded
 
+    @pytest.mark.compiler
+    def test_recorded_kernels_are_built_and_timed_here(
+        self, searched: Searched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        away.believe(monkeypatch)
+        archive = tmp_path / "a.db"
+        result = treesearch.search(searched.problem, models=[f"replay/{searched.archive}"], rounds=0, archive=archive)
+        statuses = {
+            entry.kernel.ordinal: entry.evaluation and entry.evaluation.status for entry in result.lineage.entries
+        }
+        assert statuses == {"0.0": Status.VERIFIED, "0.1": Status.BUILD_FAILED, "0.1r1": Status.VERIFIED}
+        verdict = result.winner.evaluation
+        assert verdict is not None
+        assert verdict.measurement is not None
+        assert verdict.build is not None
+        assert len(verdict.measurement.kernel.samples) > 1
+
     def test_questions_beyond_the_recording_are_missed_and_stop_nothing(
         self, searched: Searched, tmp_path: Path
     ) -> None:
@@ -229,6 +267,7 @@ class TestReplay:
             implementations=3,
             archive=tmp_path / "a.db",
             observe=watched.append,
+            evaluator=scripted.evaluator(),
         )
         missed = [event for event in watched if isinstance(event, Moved) and event.step is Step.MISSED]
         assert [event.ordinal[-2:] for event in missed] == [".2"] * len(missed)
@@ -243,7 +282,14 @@ class TestAnswersFromFiles:
         def search() -> Result:
             models = [f"file/{answers}"]
             return treesearch.search(
-                problem, models=models, rounds=1, ideas=1, implementations=1, beam=2, archive=archive
+                problem,
+                models=models,
+                rounds=1,
+                ideas=1,
+                implementations=1,
+                beam=2,
+                archive=archive,
+                evaluator=scripted.evaluator(),
             )
 
         with pytest.raises(Waiting) as first:
@@ -278,12 +324,21 @@ class TestModelsThatHelpNobody:
         problem = scripted.write_problem(tmp_path)
         with ScriptedEndpoint(lambda prompt: said or " ") as endpoint:
             options = ModelOptions(api_base=endpoint.base_url, attempts=1)
+            search = partial(
+                treesearch.search,
+                problem,
+                models=["openai/s"],
+                archive=tmp_path / "a.db",
+                options=options,
+                beam=1,
+                evaluator=scripted.evaluator(),
+            )
             if not said:
                 with pytest.raises(ModelUnavailable, match="empty answer"):
-                    treesearch.search(problem, models=["openai/s"], archive=tmp_path / "a.db", options=options, beam=1)
+                    search()
                 return
             with pytest.raises(NoUsableAnswer, match="Not one of 2 answers"):
-                treesearch.search(problem, models=["openai/s"], archive=tmp_path / "a.db", options=options, beam=1)
+                search()
         with Archive(tmp_path / "a.db") as store:
             run = store.latest_run()
             assert run is not None
@@ -295,7 +350,13 @@ class TestModelsThatHelpNobody:
             options = ModelOptions(api_base=endpoint.base_url)
             with pytest.raises(NoUsableAnswer, match="No kernel was verified: 4 build_failed"):
                 treesearch.search(
-                    problem, models=["openai/s"], archive=tmp_path / "a.db", options=options, beam=1, rounds=1
+                    problem,
+                    models=["openai/s"],
+                    archive=tmp_path / "a.db",
+                    options=options,
+                    beam=1,
+                    rounds=1,
+                    evaluator=scripted.evaluator(),
                 )
 
     def test_ideas_that_cannot_be_read_are_asked_for_once_more(self, tmp_path: Path) -> None:
@@ -311,7 +372,13 @@ class TestModelsThatHelpNobody:
             options = ModelOptions(api_base=endpoint.base_url)
             with pytest.raises(NoUsableAnswer, match="no round brought a usable idea"):
                 treesearch.search(
-                    problem, models=["openai/s"], archive=tmp_path / "a.db", options=options, beam=1, rounds=1
+                    problem,
+                    models=["openai/s"],
+                    archive=tmp_path / "a.db",
+                    options=options,
+                    beam=1,
+                    rounds=1,
+                    evaluator=scripted.evaluator(),
                 )
         assert len(ideas) == 2
 
@@ -335,6 +402,7 @@ class TestModelsThatHelpNobody:
                 rounds=2,
                 ideas=1,
                 implementations=1,
+                evaluator=scripted.evaluator(),
             )
         assert result.run.state is RunState.DONE
         assert [entry.kernel.round for entry in result.lineage.entries] == [0, 1]

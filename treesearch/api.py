@@ -68,6 +68,7 @@ def search(
     new: bool = False,
     observe: Observer = silent,
     here: Here = HERE,
+    evaluator: Judge | None = None,
 ) -> Result:
     """Search for a faster kernel; the same call continues a search that was interrupted.
 
@@ -79,7 +80,8 @@ def search(
 
     `device` is this machine's by default, else the id or a part of the name of one that an archive knows, or the path
     of a description. Where that is another machine's, every round raises Waiting with the bundle that is to be judged
-    there (`treesearch work`), whose results `absorb` takes. `here` says what this machine has, if not what is found.
+    there (`treesearch work`), whose results `absorb` takes. `here` says what this machine has, if not what is found. An
+    `evaluator` judges in place of the device's own, such as `treesearch.testing.ScriptedEvaluator`.
 
     Raises the exceptions of `treesearch.errors`.
     """
@@ -105,7 +107,7 @@ def search(
         run = store.open_run(subject, config, goal.device, new=new)
         with (
             cache.alone(f"{store.url} {run.id}", f"Run {run.id} is already going on in another process."),
-            closing(_judge(subject, goal, deadline_seconds, observe, config.beam)) as judge,
+            closing(evaluator or _judge(subject, goal, deadline_seconds, observe, config.beam)) as judge,
         ):
             observe(RunOpened(run, store.entries(run.id)))
             task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)

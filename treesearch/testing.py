@@ -1,17 +1,34 @@
-"""Fakes to test a search with: a scripted model, and a scripted endpoint that speaks HTTP."""
+"""Fakes to test a search with: a scripted model, a scripted endpoint that speaks HTTP, a scripted evaluator."""
 
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from treesearch.records import Answer, Request
+from treesearch import languages
+from treesearch.evaluation import target
+from treesearch.evaluation.build import Built
+from treesearch.records import (
+    Accuracy,
+    Answer,
+    Build,
+    Evaluation,
+    Measurement,
+    Protocol,
+    Ratio,
+    Request,
+    Status,
+    Timing,
+    digest,
+)
 
 
 class ScriptedModel:
@@ -27,6 +44,92 @@ class ScriptedModel:
         with self._lock:
             self.requests.append(request)
         return Answer(text=self._answer(request), model=self.name)
+
+
+@dataclass(frozen=True)
+class Failing:
+    """How a scripted kernel fails."""
+
+    status: Status
+    error: str
+
+
+class ScriptedEvaluator:
+    """Gives verdicts by a function of the source, at once and without a compiler.
+
+        evaluator = ScriptedEvaluator(lambda source: 0.5 if "vector" in source else 2.0)
+        treesearch.search("softmax_small", models=["openai/…"], evaluator=evaluator)
+
+    `verdict` maps a source to milliseconds, which makes its kernel verified, or to a Failing. `judged` lists the
+    sources in the order of their verdicts; `eager` is the baseline's time in milliseconds.
+    """
+
+    def __init__(self, verdict: Callable[[str], float | Failing], *, language: str = "cpp", eager: float = 1.0) -> None:
+        self.protocol = Protocol(1e-2)
+        self.judged: list[str] = []
+        self._verdict = verdict
+        self._language = languages.named(language)
+        self._device = target.at_hand(self._language).device.id
+        self._eager = eager
+        self._sources: dict[Path, str] = {}
+        self._seed = secrets.randbits(62)
+        self._lock = threading.Lock()
+
+    def build(self, source: str) -> Built:
+        found = self._verdict(source)
+        record = Build("scripted", 0.0, False, "")
+        if isinstance(found, Failing) and found.status is Status.BUILD_FAILED:
+            return Built(None, record, found.error)
+        library = Path(f"{digest(source)}.so")
+        with self._lock:
+            self._sources[library] = source
+        return Built(library, record)
+
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation:
+        if built.library is None:
+            return self._failed(Failing(Status.BUILD_FAILED, built.error))
+        self.judged.append(self.source(built))
+        return self._evaluation(self.source(built), self.source(parent) if parent and parent.library else None)
+
+    def source(self, built: Built) -> str:
+        """What was built."""
+        assert built.library is not None, "it did not build"
+        return self._sources[built.library]
+
+    def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
+        return map(self._evaluation, sources)
+
+    def no_code(self) -> Evaluation:
+        return self._failed(Failing(Status.NO_CODE, "the answer holds no code block"))
+
+    def redraw(self) -> None:
+        """There is no deck; verdicts have another seed from here on."""
+        self._seed = secrets.randbits(62)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def _evaluation(self, source: str, parent: str | None = None) -> Evaluation:
+        found = self._verdict(source)
+        if isinstance(found, Failing):
+            return self._failed(found)
+        above = None if parent is None else self._verdict(parent)
+        measured = Measurement(
+            kernel=Timing((found,)),
+            eager=Timing((self._eager,)),
+            eager_speedup=_exactly(self._eager / found),
+            parent_speedup=None if above is None or isinstance(above, Failing) else _exactly(above / found),
+        )
+        accuracy = Accuracy(1, 0.0, 0.0, "float64", "float32-like")
+        about = (Status.VERIFIED, self._device, self.protocol)
+        return Evaluation(*about, accuracy=accuracy, measurement=measured, seed=self._seed)
+
+    def _failed(self, failing: Failing) -> Evaluation:
+        return Evaluation(failing.status, self._device, self.protocol, failing.error)
+
+
+def _exactly(ratio: float) -> Ratio:
+    return Ratio(ratio, ratio, ratio)
 
 
 @dataclass(frozen=True)

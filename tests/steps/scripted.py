@@ -16,7 +16,8 @@ import pytest
 
 from treesearch.archive import Archive
 from treesearch.cli import execute
-from treesearch.records import Request, digest
+from treesearch.records import Request, Status, digest
+from treesearch.testing import Failing, ScriptedEvaluator
 
 PROBLEM = '''"""Scaled ReLU, small enough to judge in a blink."""
 
@@ -117,6 +118,20 @@ def mixed(prompt: str) -> str:
     if is_repair(prompt):
         return fenced(source(WRONG if "## The idea" in prompt else RIGHT, mark))
     return fenced(source(RIGHT if variant(prompt) == 1 else BROKEN, mark))
+
+
+def verdict(source: str) -> float | Failing:
+    """What a ScriptedEvaluator says of these answers' kernels: each that is right has a time (ms) of its own."""
+    if BROKEN in source:
+        return Failing(Status.BUILD_FAILED, "error: 'gone' was not declared in this scope")
+    if WRONG in source:
+        return Failing(Status.WRONG, "output out differs")
+    return 0.1 + int(digest(source)[:6], 16) / 1e8
+
+
+def evaluator() -> ScriptedEvaluator:
+    """Judges these answers' kernels without building them."""
+    return ScriptedEvaluator(verdict)
 
 
 def write_problem(folder: Path, name: str = "scaled_relu") -> Path:

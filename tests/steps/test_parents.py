@@ -20,9 +20,7 @@ from treesearch.languages import CPP
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions
 from treesearch.records import Entry, Evaluation, Outcome, Protocol, Ratio
-from treesearch.testing import ScriptedEndpoint
-
-pytestmark = pytest.mark.compiler
+from treesearch.testing import ScriptedEndpoint, ScriptedEvaluator
 
 COMPARED = Duelled(Ratio(2.0, 1.9, 2.1), 20, Outcome.FASTER)
 
@@ -67,6 +65,33 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     return noted
 
 
+class Noting(ScriptedEvaluator):
+    """Remembers by source what each kernel was to be compared with, and the incumbents in order."""
+
+    def __init__(self) -> None:
+        super().__init__(scripted.verdict)
+        self.parents: dict[str, str | None] = {}
+        self.incumbents: list[float | None] = []
+
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation:
+        judged = super().judge(built, parent=parent, incumbent=incumbent)
+        if built.library:
+            self.parents[self.source(built)] = self.source(parent) if parent else None
+            self.incumbents.append(incumbent)
+        return judged
+
+
+@pytest.fixture
+def noting() -> Noting:
+    return Noting()
+
+
+def time(source: str) -> float:
+    found = scripted.verdict(source)
+    assert isinstance(found, float)
+    return found
+
+
 def refined(lineage: Lineage) -> dict[str, str | None]:
     """By source, that of the kernel whose idea it implements."""
     found = {}
@@ -92,9 +117,7 @@ def libraries(tmp_path: Path) -> Libraries:
         return lambda source: evaluator.build(source).library
 
 
-def test_what_refines_a_kernel_is_compared_with_it_and_so_is_a_repair(
-    tmp_path: Path, asked: Asked, libraries: Libraries
-) -> None:
+def test_what_refines_a_kernel_is_compared_with_it_and_so_is_a_repair(tmp_path: Path, noting: Noting) -> None:
     def reply(prompt: str) -> str:
         """Second implementations do not compile; their repairs are right."""
         if scripted.is_ideas(prompt) or not scripted.is_repair(prompt):
@@ -111,19 +134,18 @@ def test_what_refines_a_kernel_is_compared_with_it_and_so_is_a_repair(
             beam=2,
             archive=tmp_path / "a.db",
             options=ModelOptions(api_base=endpoint.base_url),
+            evaluator=noting,
         )
-    wanted = {libraries(child): libraries(parent or "") for child, parent in refined(result.lineage).items()}
-    built = {child: parent for child, parent in wanted.items() if child}
-    seen = {child: parent for child, parent in asked.parents.items() if child}
-    assert {child: seen[child] for child in built} == built
+    built = {child: parent for child, parent in refined(result.lineage).items() if scripted.BROKEN not in child}
+    assert noting.parents == built
     assert sum(parent is not None for parent in built.values()) == 2, "a kernel and a repair"
-    assert asked.promoted >= {2}, "as many as the beam holds"
-    compared = {libraries(entry.kernel.source or "") for entry, ratio in speedups(result.lineage).items() if ratio}
-    assert compared == {child for child, _ in asked.duels}
-    assert compared
+    compared = {entry.kernel.source: ratio for entry, ratio in speedups(result.lineage).items() if ratio}
+    assert {child: ratio.value for child, ratio in compared.items()} == {
+        child: time(parent) / time(child) for child, parent in built.items() if parent
+    }
 
 
-def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, asked: Asked) -> None:
+def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, noting: Noting) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
 
         def search(rounds: int) -> Lineage:
@@ -136,18 +158,41 @@ def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, asked: Aske
                 beam=2,
                 archive=tmp_path / "a.db",
                 options=ModelOptions(api_base=endpoint.base_url),
+                evaluator=noting,
             ).lineage
 
         first = search(0)
-        assert asked.incumbents[0] is None
-        assert asked.incumbents[1] in {entry.milliseconds for entry in first.entries}
-        asked.incumbents.clear()
-        search(1)  # in another evaluator, which knows nothing of the first
+        assert noting.incumbents[0] is None
+        assert noting.incumbents[1] in {entry.milliseconds for entry in first.entries}
+        noting.incumbents.clear()
+        search(1)
     fastest = first.fastest()
     assert fastest is not None
-    assert asked.incumbents[0] == fastest.milliseconds
+    assert noting.incumbents[0] == fastest.milliseconds
 
 
+@pytest.mark.compiler
+def test_as_many_are_promoted_as_the_beam_holds(tmp_path: Path, asked: Asked) -> None:
+    with ScriptedEndpoint(scripted.right) as endpoint:
+        options = ModelOptions(api_base=endpoint.base_url)
+        subject, archive = away.write_problem(tmp_path), tmp_path / "a.db"
+        api.search(subject, models=["openai/s"], rounds=0, beam=3, archive=archive, options=options)
+    assert 3 in asked.promoted
+
+
+@pytest.mark.compiler
+def test_a_promoted_kernel_is_launched_in_turn_with_its_parent(tmp_path: Path, asked: Asked) -> None:
+    subject = problem.load(str(away.write_problem(tmp_path)))
+    with Evaluator(subject, CPP, Protocol(1e-2), promoted=2) as evaluator:
+        parent, child = (evaluator.build(scripted.source(mark=mark)) for mark in ("parent", "child"))
+        evaluator.judge(parent)
+        verdict = evaluator.judge(child, parent=parent)
+    assert asked.duels == [(child.library, parent.library)]
+    assert verdict.measurement is not None
+    assert verdict.measurement.parent_speedup == COMPARED.ratio
+
+
+@pytest.mark.compiler
 class TestElsewhere:
     def test_a_bundle_carries_parents_and_what_is_to_be_beaten(self, tmp_path: Path) -> None:
         with ScriptedEndpoint(scripted.mixed) as endpoint:

@@ -20,8 +20,6 @@ from treesearch.records import Entry, RunState, Status
 from treesearch.steps import dispatch, review
 from treesearch.testing import ScriptedEndpoint
 
-pytestmark = pytest.mark.compiler
-
 WHY = "it remembers the clock"
 
 
@@ -49,6 +47,21 @@ def search(store: Archive, folder: Path, endpoint: ScriptedEndpoint, rounds: int
         language="cpp",
         options=options,
         archive=store,
+        evaluator=scripted.evaluator(),
+    )
+
+
+def answered(problem: Path) -> Result:
+    """A search on what lies in the folder `box`."""
+    return api.search(
+        problem,
+        models=["file/box"],
+        rounds=1,
+        ideas=2,
+        beam=2,
+        archive="a.db",
+        language="cpp",
+        evaluator=scripted.evaluator(),
     )
 
 
@@ -102,7 +115,7 @@ def test_a_round_that_waits_goes_on_without_a_parent_that_fell(tmp_path: Path, m
 
     def waits() -> tuple[str, ...]:
         with pytest.raises(Waiting) as stopped:
-            api.search(problem, models=["file/box"], rounds=1, ideas=2, beam=2, archive="a.db", language="cpp")
+            answered(problem)
         return stopped.value.pending
 
     waits()
@@ -115,7 +128,7 @@ def test_a_round_that_waits_goes_on_without_a_parent_that_fell(tmp_path: Path, m
         assert set(waits()) == {both[1]}
         review.suspect(store, parents[1], WHY)
     with pytest.raises(NoUsableAnswer, match="2 suspect"):
-        api.search(problem, models=["file/box"], rounds=1, ideas=2, beam=2, archive="a.db", language="cpp")
+        answered(problem)
 
 
 def test_proposals_about_a_parent_that_fell_are_not_implemented(
@@ -124,23 +137,21 @@ def test_proposals_about_a_parent_that_fell_are_not_implemented(
     monkeypatch.chdir(tmp_path)
     problem = away.write_problem(tmp_path)
 
-    def go() -> Result:
-        return api.search(problem, models=["file/box"], rounds=1, ideas=2, beam=2, archive="a.db", language="cpp")
-
     for _ in range(2):
         with pytest.raises(Waiting):
-            go()
+            answered(problem)
         scripted.write_answers(tmp_path / "box")
     with pytest.raises(Waiting, match="3 answers are due"):
-        go()
+        answered(problem)
     with Archive("a.db") as store:
         [kept] = [one for one in store.proposals(first(store).kernel.run) if not one.dropped]
         review.suspect(store, kept.parent, WHY)
-    result = go()
+    result = answered(problem)
     assert [entry.kernel.round for entry in result.lineage.entries] == [0, 0]
     assert result.winner.kernel.id != kept.parent
 
 
+@pytest.mark.compiler
 def test_a_device_elsewhere_judges_again_from_a_bundle_of_its_own(tmp_path: Path) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         split = Split(tmp_path, endpoint, away.write_device(tmp_path, away.target()))
@@ -174,6 +185,7 @@ def test_other_names_are_refused(name: str) -> None:
         dispatch.judged(name)
 
 
+@pytest.mark.compiler
 def test_results_that_skip_a_verdict_are_refused(tmp_path: Path) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         split = Split(tmp_path, endpoint, away.write_device(tmp_path, away.target()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from treesearch.evaluation import build, device
 from treesearch.evaluation.build import Built
@@ -60,6 +60,10 @@ class Elsewhere:
     def no_code(self) -> Evaluation:
         error = f"the answer holds no code block with {self.language.entry.name}"
         return Evaluation(Status.NO_CODE, self.device.id, self.protocol, error)
+
+    def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
+        """Nothing: there are no final measurements yet where the device is elsewhere."""
+        return iter(())
 
     def redraw(self) -> None:
         """There is no deck to draw anew; whoever judges draws one for each bundle."""

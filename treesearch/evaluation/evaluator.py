@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -198,6 +198,24 @@ class Evaluator:
         seconds = time.monotonic() - started
         labels = self._labels(built.library, outcome)
         return self._evaluation(status, built, outcome.doubt, seconds, outcome, labels)
+
+    def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
+        """Measure kernels once more, for figures to publish: an evaluation of each source, in order, as each is done.
+
+        Processes, inputs and the order of calls are new, so that nothing of the luck that had a kernel picked among
+        many is in its figures; beside eager and torch.compile there is torch under other settings
+        (`Measurement.configurations`). A kernel whose time is doubted is measured once more, on other inputs.
+        Raises MachineError where the reference itself, or a process that times it, fails.
+        """
+        self.close()  # its buffers and processes, which would be in the way
+        about = (self.problem, self.language, self.protocol, self.device)
+        with Evaluator(*about, announce=self._announce, promoted=len(sources), thorough=True) as anew:
+            for source in sources:
+                evaluation = anew.evaluate(source)
+                if evaluation.status is Status.SUSPECT:  # a machine that is busy for a while does that as well
+                    anew.redraw()
+                    evaluation = anew.evaluate(source)
+                yield evaluation
 
     def duel(self, first: Built, second: Built) -> Duelled | str:
         """Which of two builds is faster, launched in turn, or why that cannot be said.

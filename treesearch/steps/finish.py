@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from treesearch.archive import Finding, Kind
 from treesearch.archive.findings import EVALUATOR
 from treesearch.evaluation.elsewhere import Elsewhere
-from treesearch.evaluation.remeasure import remeasure
 from treesearch.events import Preparing
 from treesearch.lineage import Lineage
 from treesearch.records import Entry, Evaluation, Protocol, Purpose, Remeasurement, Status
@@ -57,10 +56,7 @@ def _due(task: Task) -> tuple[Entry, ...]:
 
 
 def _measure(task: Task, due: Sequence[Entry]) -> None:
-    task.evaluator.close()  # its buffers and processes, which would be in the way
-    sources = [entry.kernel.source or "" for entry in due]
-    about = (task.problem, task.language, task.evaluator.protocol, task.device)
-    measured = remeasure(*about, sources, announce=lambda what: task.observe(Preparing(what)))
+    measured = task.evaluator.remeasure([entry.kernel.source or "" for entry in due])
     for entry, evaluation in zip(due, measured, strict=True):
         _store(task, entry, evaluation)
 

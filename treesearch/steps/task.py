@@ -54,6 +54,9 @@ class Judge(Seam):
 
     def no_code(self) -> Evaluation: ...
 
+    def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
+        """Evaluations of kernels that won, one each and in order, from fresh processes and fresh inputs."""
+
     def close(self) -> None:
         """Give back what judging takes; it is taken again when needed."""
 
