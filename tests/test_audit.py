@@ -9,8 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,8 +25,10 @@ from treesearch.audit.corpus import Case
 from treesearch.audit.judging import Moment, audit
 from treesearch.audit.report import Report
 from treesearch.errors import UsageError
+from treesearch.evaluation.build import Built
 from treesearch.evaluation.checks import Check
-from treesearch.records import Label, Status
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.records import Evaluation, Label, Status
 
 PACKAGE = Path(treesearch.__file__).parent
 LEAST_HOSTILE, LEAST_HONEST = 3, 1
@@ -196,6 +201,29 @@ def test_misses_are_told_with_what_was_expected_and_what_came(tmp_path: Path) ->
     done = [moment.done for moment in moments if moment.result]
     assert done == [1, 2, 3, 4, 5, 6]
     assert json.loads(json.dumps(report.data(told)))["total"]["caught"] == 1
+
+
+@pytest.mark.compiler
+def test_an_honest_kernel_that_is_suspect_has_one_more_verdict_and_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = written(tmp_path, caught=HOSTILE.replace("wrong", "suspect") + WHOLE, accepted=HONEST + WHOLE)
+    judge, doubted = Evaluator.judge, Counter[str]()
+
+    def doubting(self: Evaluator, built: Built, **about: Any) -> Evaluation:
+        """The first verdict on each build is suspect."""
+        verdict = judge(self, built, **about)
+        doubted[str(built.library)] += 1
+        first = doubted[str(built.library)] == 1
+        return replace(verdict, status=Status.SUSPECT, error="doubted") if first else verdict
+
+    monkeypatch.setattr(Evaluator, "judge", doubting)
+    told = audit(found)
+    assert {result.case.path.stem: (result.outcome, result.again) for result in told.results} == {
+        "caught": ("caught", False),
+        "accepted": ("accepted", True),
+    }
+    assert "judged once more: partial-work/accepted.cpp" in report.plain(told)
 
 
 def test_what_a_machine_lacks_is_neither_miss_nor_catch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,8 @@ class Result:
     absent: str = ""
     """What this machine lacks to judge it."""
     seconds: float = 0.0
+    again: bool = False
+    """Its first verdict was suspect; this is the second one."""
 
     @property
     def ran(self) -> bool:
@@ -146,6 +148,8 @@ def got(result: Result) -> str:
 def closing(report: Report) -> list[str]:
     """What follows the table: what did not run and why, and the sums."""
     lines = [f"{count} not run for want of {reason}" for reason, count in report.absences().most_common()]
+    if again := [result.case.name for result in report.results if result.again]:
+        lines.append(f"suspect at first, as on a busy machine, and judged once more: {', '.join(sorted(again))}")
     lines += [*report.notes, f"sandbox: {report.sandbox}"]
     if report.without:
         lines.append(f"left out: {', '.join(sorted(report.without))}; misses show what rests on that")
@@ -236,6 +240,7 @@ def _result(result: Result) -> dict[str, Any]:
         "sandbox": verdict.sandbox if verdict else "",
         "objection": result.objection,
         "absent": result.absent,
+        "again": result.again,
         "seconds": round(result.seconds, 3),
     }
 
