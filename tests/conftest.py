@@ -11,6 +11,12 @@ import pytest
 from treesearch.languages import CUDA
 
 
+BUSY = {"reruns": 2, "only_rerun": r"(?im)^assert (?:(?!verified).)*\bsuspect\b"}
+"""A test that got `suspect` where it wanted `verified` is tried again, and listed at the end: kernels are timed on this
+machine's clock, and a neighbour on it makes honest ones suspect. No other failure is tried again, a hostile kernel that
+was verified least of all; assertions name what they got first."""
+
+
 def pytest_configure() -> None:
     """Hide the user's keys and archive: no test may spend money or touch recorded work. And hear Ctrl-C: what a shell
     starts in the background ignores it, as would the commands that tests interrupt."""
@@ -22,10 +28,12 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    timed = [item for item in items if item.get_closest_marker("compiler")]
+    for item in timed:
+        item.add_marker(pytest.mark.flaky(**BUSY))
     if shutil.which("g++") is None:
-        for item in items:
-            if item.get_closest_marker("compiler"):
-                item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))
+        for item in timed:
+            item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))
     with_nvcc = [item for item in items if item.get_closest_marker("nvcc")]
     if with_nvcc and (CUDA.compiler() is None or shutil.which("g++") is None):
         for item in with_nvcc:
