@@ -33,7 +33,7 @@ def main() -> None:
     with Archive(resources.record(), read_only=True) as record:
         model = ReplayModel("replay/", record.answers_for(subject.digest))
 
-    config = Config(models=(model.name,), rounds=1, ideas=4, implementations=1, beam=3, repairs=0)
+    config = Config(models=(model.name,), rounds=1, ideas=2, implementations=1, beam=2, repairs=0)
     protocol = Protocol(subject.tolerance, config.deadline_seconds, threads=device.cores())
 
     Path(".treesearch").mkdir(exist_ok=True)

@@ -25,7 +25,9 @@ def one_of_each_category(lineage: Lineage, beam: int) -> tuple[str, ...]:
 
 def main() -> None:
     models = sys.argv[1:2] or ["replay/"]
-    result = treesearch.search("softmax_small", models=models, rounds=1, implementations=1, policy=one_of_each_category)
+    result = treesearch.search(
+        "softmax_small", models=models, rounds=1, ideas=2, implementations=1, beam=2, policy=one_of_each_category
+    )
     for entry in result.lineage.path(result.winner.kernel.id):
         idea = entry.kernel.idea.title if entry.kernel.idea else "straightforward kernel"
         print(f"round {entry.kernel.round}: {entry.milliseconds:.3g} ms  {idea}")
