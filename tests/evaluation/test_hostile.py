@@ -287,7 +287,7 @@ def test_no_contents_come_twice(judge: Judge) -> None:
     """A kernel that keeps answers by a sample of its input finds none to give again."""
     seen = """
     static float seen[256][16]; static int count = 0;
-    if (count && !memcmp(seen[count - 1], x + 100, sizeof seen[0])) --count;  // a burst repeats its own contents
+    if (count && !memcmp(seen[count - 1], x + 100, sizeof seen[0])) --count;  // some calls are repeated at once
     for (int i = 0; i < count; ++i) if (!memcmp(seen[i], x + 100, sizeof seen[i])) return 9;
     memcpy(seen[count++], x + 100, sizeof seen[0]);
     """

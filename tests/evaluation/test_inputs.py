@@ -71,6 +71,24 @@ def test_a_deck_has_the_nominal_calls_and_one_of_each_kind_of_stress() -> None:
     assert deck.oracle == "float64"
 
 
+@pytest.mark.parametrize("one_model", [False, True])
+def test_bursts_are_of_calls_of_their_own(one_model: bool) -> None:
+    subject, reference = problem.from_source("handmade", LINEAR), Reference("handmade", LINEAR)
+    deck = inputs.draw(subject, reference, PROTOCOL, 5, launches=4, one_model=one_model)
+    assert len(deck.bursts) == inputs.BURSTS
+    for burst in deck.bursts:
+        assert 1 <= len(burst) <= 4
+        assert all(call.nominal and call.checked for call in burst)
+        weights = {call.values["linear_weight"].sum().item() for call in burst}
+        assert len(weights) == (1 if one_model else len(burst))
+    calls = [call for calls in (deck.calls, deck.spares, *deck.bursts) for call in calls]
+    assert len({call.values["x"].sum().item() for call in calls if call.nominal}) == sum(c.nominal for c in calls)
+    call = deck.bursts[0][-1]
+    assert torch.equal(reference.model(call.model_seed).get_parameter("linear.weight"), call.values["linear_weight"])
+    assert torch.equal(call._drawer.answers(call).expected[0], call.answers.expected[0])
+    assert deck_of(LINEAR).bursts == ()
+
+
 def test_the_same_seed_gives_the_same_deck_and_another_seed_another() -> None:
     first, again, other = deck_of(LINEAR), deck_of(LINEAR), deck_of(LINEAR, seed=6)
     for one, two, three in zip(first.calls, again.calls, other.calls, strict=True):

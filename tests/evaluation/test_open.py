@@ -20,7 +20,7 @@ from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.open import adopt, places
 from treesearch.evaluation.open.build import build
-from treesearch.evaluation.open.candidate import Bare, Broken, Candidate
+from treesearch.evaluation.open.candidate import KERNEL, Bare, Broken, Candidate
 from treesearch.evaluation.sandbox import Child, ChildDied
 from treesearch.evaluation.target import HERE
 from treesearch.languages.module import MODULE
@@ -124,7 +124,7 @@ class Bench:
             sets = [buffers.description() for buffers in self.sets]
             call = {"library": str(built.library), "sets": sets, "scalars": [], **self.lane.start}
             assert child.ask(call, 60) == {}
-            assert child.ask({}, 10) == child.ask({"times": 3}, 10) == {}
+            assert child.ask({}, 10) == child.ask({}, 10) == {}
             yield child, child.ask({"load": True}, 60)
 
 
@@ -156,14 +156,27 @@ def test_new_weights_and_buffers_appear_behind_the_same_pointers(bench: Bench, s
 def test_a_burst_answers_once_with_the_time_of_all_its_calls(bench: Bench) -> None:
     slow = RIGHT.replace("def forward(self, x):", "def forward(self, x):\n        import time; time.sleep(0.02)")
     with bench.started(slow) as (child, _):
-        right = bench.fill(1, 3)
+        right = [bench.fill(index, index) for index in range(2)]
         started = time.monotonic()
-        reply = child.ask({"burst": [1] * 5, "scalars": []}, 10)
+        reply = child.ask({"burst": [1, 0, 1, 0, 1], "scalars": [[]] * 5}, 10)
         taken = time.monotonic() - started
         assert 0.1 <= reply["nanoseconds"] / 1e9 <= taken
-        torch.testing.assert_close(bench.output(1), right)
-        assert child.ask({"times": 5}, 10) == {}
+        for index in range(2):
+            torch.testing.assert_close(bench.output(index), right[index])
+        assert child.ask({"burst": [1, 0], "scalars": [[], []], "idle": True}, 10)["nanoseconds"] < 2e7
         assert child.ask({}, 10) == {}
+
+
+def test_sets_without_a_model_are_launched_on_the_first_ones(bench: Bench) -> None:
+    """The set gives inputs and takes outputs; parameters and buffers are the model's."""
+    judged = candidate(bench, Scale())
+    second = bare(bench, 1)
+    right = bench.fill(1, 4)
+    for name in ("scale", "shift"):
+        bench.sets[0].tensors[name].tensor.copy_(bench.sets[1].tensors[name].tensor)
+    with torch.no_grad():
+        judged.launch(KERNEL, [], second.subject)
+    torch.testing.assert_close(bench.output(1), right)
 
 
 def test_an_output_that_is_not_written_is_not_the_last_answer(bench: Bench) -> None:
@@ -176,7 +189,7 @@ def test_an_output_that_is_not_written_is_not_the_last_answer(bench: Bench) -> N
     model.returned = returned
     judged = candidate(bench, model)
     with torch.no_grad():
-        judged.launch([], 2)
+        [judged.launch(KERNEL, [], judged.subject) for _ in range(2)]
     assert bench.output(0).isnan().all()
 
 
@@ -185,7 +198,7 @@ def test_an_answer_that_shares_memory_with_an_input_is_copied_out(bench: Bench) 
     model.forward = lambda x: x  # type: ignore[method-assign]
     judged = candidate(bench, model)
     bench.fill(0, 6)
-    judged.launch([], 3)
+    [judged.launch(KERNEL, [], judged.subject) for _ in range(3)]
     assert torch.equal(bench.output(0), bench.sets[0].tensors["x"].tensor)
 
 
@@ -223,12 +236,15 @@ RETURNED: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
 }
 
 
-def candidate(bench: Bench, model: object) -> Candidate:
+def bare(bench: Bench, index: int) -> Bare:
     """In this process, which spares the seconds that another takes to import torch."""
-    described = [{**one, "descriptor": os.dup(one["descriptor"])} for one in bench.sets[0].description()]
-    call = {"scalars": [], "arguments": bench.lane.start["signature"], "device": "cpu"}
+    described = [{**one, "descriptor": os.dup(one["descriptor"])} for one in bench.sets[index].description()]
+    return Bare({"scalars": [], "arguments": bench.lane.start["signature"], "device": "cpu"}, described)
+
+
+def candidate(bench: Bench, model: object) -> Candidate:
     with torch.no_grad():
-        return Candidate(model, Bare(call, described))
+        return Candidate(model, bare(bench, 0))
 
 
 @pytest.mark.parametrize(("returned", "said"), RETURNED.values(), ids=RETURNED.keys())
@@ -275,7 +291,7 @@ def test_a_forward_may_change_its_buffers(bench: Bench) -> None:
     judged = candidate(bench, model)
     right = bench.fill(0, 4)
     with torch.no_grad():
-        judged.launch([], 3)
+        [judged.launch(KERNEL, [], judged.subject) for _ in range(3)]
     torch.testing.assert_close(bench.output(0), right)
 
 

@@ -13,8 +13,8 @@ from treesearch.evaluation import build, clock, device, lanes
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Bench
-from treesearch.evaluation.inputs import Deck
-from treesearch.evaluation.trial import BURSTS, WATCHED, Outcome, Trial
+from treesearch.evaluation.inputs import BURSTS, Deck
+from treesearch.evaluation.trial import WATCHED, Outcome, Trial
 from treesearch.records import Label, Problem, Protocol, Status
 
 LONG_SETTLE = 0.05
@@ -86,7 +86,8 @@ def prepare(bench: Bench, deck: Deck, tiny_problem: Problem) -> Try:
         lane = replace(lanes.of(device.cpu()), settle_seconds=settle)
         parts = (deck, bench.sets, bench.baselines)
         about = (tiny_problem, languages.CPP, protocol_of(tiny_problem), lane)
-        trial = Trial(*about, *parts, incumbent=incumbent, without=without | HOSTILE)
+        left_out = without | HOSTILE
+        trial = Trial(*about, *parts, more_sets=bench.more_sets, incumbent=incumbent, without=left_out)
         library = build.build(tiny_problem, languages.CPP, source or kernel(), device.cpu().architecture).library
         assert library is not None
         return trial, lambda: trial.run(library)
@@ -110,7 +111,10 @@ def test_every_call_is_visited_and_bursts_come_in_the_second_half(prepare: Try, 
         nominal = sum(call.nominal for call in deck.calls)
         assert len(visits) == len(deck.calls) + 2 * nominal
         late = visits[len(visits) // 2 :]
-        assert sum(visit.burst for visit in visits) == sum(visit.burst for visit in late) == BURSTS
+        bursts = [visit.burst for visit in visits if visit.burst]
+        assert sum(bool(visit.burst) for visit in late) == len(bursts) == BURSTS
+        rows = [call for burst in bursts for call in burst]
+        assert len({*rows, *deck.calls, *deck.spares}) == len(rows) + len(deck.calls) + len(deck.spares)
         assert sum(visit.watched for visit in visits) == WATCHED
         assert all(visit.call.checked for visit in visits if visit.burst or visit.watched)
 
@@ -158,7 +162,7 @@ def test_a_kernel_that_is_clearly_slower_is_checked_as_any_other_and_timed_less(
     checked = sum(call.nominal for call in deck.calls)
     assert checked <= len(outcome.measurement.kernel.samples) < len(prepare()[0]._visits()) - len(trial.stressed)
     assert len(outcome.measurement.eager.samples) == len(outcome.measurement.kernel.samples)
-    assert outcome.accuracy.calls == len(deck.calls) + len(trial.bursts)
+    assert outcome.accuracy.calls == len(deck.calls) + BURSTS + sum(burst.times for burst in trial.bursts)
     assert len(trial.bursts) >= 1
     assert outcome.doubt == ""
 
@@ -200,8 +204,9 @@ def test_a_clearly_slower_kernel_that_is_wrong_is_wrong(prepare: Try) -> None:
 def test_an_honest_kernel_bears_no_label_and_sleeps_when_nothing_is_asked(prepare: Try) -> None:
     trial, run = prepare()
     outcome = run()
-    assert (outcome.labels, outcome.accuracy.calls) == ((), len(trial.deck.calls) + BURSTS)
-    assert all(burst.times > 1 for burst in trial.bursts)
+    launches = [burst.times for burst in trial.bursts]
+    assert (outcome.labels, outcome.accuracy.calls) == ((), len(trial.deck.calls) + BURSTS + sum(launches))
+    assert launches == [len(burst) for burst in trial.deck.bursts]
     assert len(trial.busy) == WATCHED
 
 
@@ -263,7 +268,25 @@ def test_a_kernel_that_is_slower_in_a_row_has_the_slower_time(prepare: Try) -> N
     assert outcome.measurement.speedup.value == outcome.measurement.eager.median / outcome.measurement.kernel.median
 
 
-def test_launches_of_a_burst_that_leave_the_last_answer_are_wrong(prepare: Try) -> None:
+def test_every_launch_in_a_row_has_to_be_right(prepare: Try) -> None:
+    """It leaves one of them out, of those that follow another within a millisecond."""
+    since = "timespec now; clock_gettime(CLOCK_MONOTONIC, &now); static timespec last; static int row = 0;"
+    soon = "now.tv_sec == last.tv_sec && now.tv_nsec - last.tv_nsec < 1000000"
+    skip = f"{since} row = ({soon}) ? row + 1 : 0; last = now; if (row == 7) return 0;"
+    assert failure(prepare(kernel(before=skip))[1])[0] is Status.WRONG
+
+
+def test_answers_that_are_kept_serve_no_launch_in_a_row(prepare: Try) -> None:
+    """It knows all that it has met again, and spins where it has not: launches in a row meet nothing twice."""
+    above = "static float known[999][8]; static int count = 0;"
+    look = "bool met = false; for (int i = 0; i < count; ++i) met = met || !memcmp(known[i], x + 100, sizeof known[i]);"
+    keep = "if (!met) { memcpy(known[count++], x + 100, sizeof known[0]); spin(200); }"
+    trial, run = prepare(kernel(above=above, before=f"{look} {keep}"))
+    run()
+    assert min(burst.inside / burst.times for burst in trial.bursts if burst.inside) >= 0.2
+
+
+def test_a_launch_that_leaves_the_last_answer_is_wrong(prepare: Try) -> None:
     """The second of two launches with equal inputs has to work as well: outputs are overwritten in between."""
     again = "static float last[x_numel]; if (!memcmp(last, x, sizeof last)) return 0; memcpy(last, x, sizeof last);"
     status, error = failure(prepare(kernel(before=again))[1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +28,8 @@ from treesearch.records import Problem, Protocol, Role, Status
 
 LONGEST_READING = 1 << 62
 """Nanoseconds that a clock can show; a candidate that answers in the worker's place may send any number."""
-TRUSTED, TRUSTED_TURNS = 5, 8
-"""How often a question, and a burst of so many turns without launches, is timed before a candidate is loaded."""
+TRUSTED = 5
+"""How often a question, and a burst without launches, is timed before a candidate is loaded."""
 REST_SECONDS, FLUSHED_BYTES = 0.004, 8 << 20
 """What comes between these: later questions come after pauses, and find caches full of others' data."""
 GRANTED = 1.5
@@ -104,10 +104,12 @@ class Candidate:
         )
         try:
             self._ask(call)
-            self.overhead(1)  # which maps the pages
+            everything = dict.fromkeys(range(len(sets)), scalars)
+            self.overhead(everything)  # which maps the pages
             question = _cold_median(self.crossing)
-            turns = _cold_median(lambda: self.overhead(TRUSTED_TURNS))
-            self._longest_question, self._longest_turn = GRANTED * question, GRANTED * turns / TRUSTED_TURNS
+            turns = _cold_median(lambda: self.overhead(everything))
+            self._longest_question = GRANTED * question
+            self._longest_turn = GRANTED * max(0.0, turns - question) / len(everything)
             self.launches = launches.told(self._ask({"load": True}))
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
@@ -139,20 +141,20 @@ class Candidate:
         reply, outside = self._timed({"set": index, "scalars": scalars})
         return Reading(_reading(reply), outside)
 
-    def burst(self, indices: Sequence[int], scalars: Scalars) -> tuple[float | None, float]:
-        """Launches on these sets in a row, outputs overwritten before each: the worker's reading of them together,
-        where it reads them, and the controller's around them (ms)."""
-        reply, outside = self._timed({"burst": list(indices), "scalars": scalars})
+    def burst(self, scalars: Mapping[int, Scalars]) -> tuple[float | None, float]:
+        """Launches on these sets in a row: the worker's reading of them together, where it reads them, and the
+        controller's around them (ms)."""
+        reply, outside = self._timed(_burst(scalars))
         _refuse_error(reply)
         return (_reading(reply) if "nanoseconds" in reply else None), outside
 
-    def overhead(self, times: int) -> float:
-        """Milliseconds of all that a burst consists of but the launches; it overwrites the outputs of a set.
+    def overhead(self, scalars: Mapping[int, Scalars]) -> float:
+        """Milliseconds of all that such a burst consists of but the launches; it overwrites the sets' outputs.
 
         Not much more than it took before the candidate was loaded, which may have made its process slow to answer.
         """
-        most = self._longest_question + times * self._longest_turn
-        return min(self._timed({"times": times})[1], most)
+        most = self._longest_question + len(scalars) * self._longest_turn
+        return min(self._timed({**_burst(scalars), "idle": True})[1], most)
 
     def works_unasked(self) -> bool:
         """Whether the process, or a child of it, uses the CPU while nothing is asked of it."""
@@ -193,6 +195,10 @@ class Candidate:
 
     def _awake(self) -> AbstractContextManager[None]:
         return nullcontext() if Check.STOPPED in self._without else self._child.awake()
+
+
+def _burst(scalars: Mapping[int, Scalars]) -> dict[str, Any]:
+    return {"burst": list(scalars), "scalars": list(scalars.values())}
 
 
 def _cold_median(measure: Callable[[], float]) -> float:

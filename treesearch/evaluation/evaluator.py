@@ -28,8 +28,6 @@ from treesearch.languages import Language
 from treesearch.problem.reference import Reference
 from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Status
 
-BUFFER_SETS = 2
-"""Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
 SECOND_LOOKS = 2
 """How often a kernel is tried again whose time is in doubt, or whose launches in a row took longer than single ones."""
 EXTENDED = 3
@@ -62,7 +60,7 @@ class Bench:
         with ExitStack() as made, cache.building(), cache.building(lane.lock):
             # Before the deck, which takes a share of what memory is left for keeping contents.
             sets: list[BufferSet] = []
-            for _ in range(BUFFER_SETS):
+            for _ in range(lanes.BUFFER_SETS):
                 sets.append(BufferSet(problem.signature, lane.tensors, without))
                 made.callback(sets[-1].close)
             sample = inputs.sample(problem, reference, seed)
@@ -76,7 +74,8 @@ class Bench:
             baselines = Baselines(problem, protocol, lane, sets, sample.scalars, thorough=thorough)
             made.callback(baselines.close)
             del sample
-            deck = inputs.draw(problem, reference, protocol, seed, without)
+            launches = len(sets) + len(more_sets)
+            deck = inputs.draw(problem, reference, protocol, seed, without, launches=launches, one_model=lane.one_model)
             baselines.wait()
             baselines.configure(deck)
             bench = cls(deck, sets, more_sets, baselines)
@@ -87,7 +86,10 @@ class Bench:
         del self.deck  # the new one needs its memory
         reference = Reference(problem.name, problem.source, lane.device)
         with cache.building(), cache.building(lane.lock):
-            self.deck = inputs.draw(problem, reference, protocol, seed, without)
+            launches = len(self.sets) + len(self.more_sets)
+            self.deck = inputs.draw(
+                problem, reference, protocol, seed, without, launches=launches, one_model=lane.one_model
+            )
 
     def close(self) -> None:
         self.baselines.close()

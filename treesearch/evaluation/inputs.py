@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +13,7 @@ from torch import nn
 from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor, oracle
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.stress import ALIGNED, AMBIGUOUS, STRESS, Change, align, normal, shared_length
+from treesearch.evaluation.stress import ALIGNED, AMBIGUOUS, STRESS, Change, align, altered, perturbed, shared_length
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Protocol, Role
@@ -36,6 +37,9 @@ FLOAT64_COPIES = 3
 """Copies of the inputs in float64 that a reference holds at once while it answers."""
 KEPT_SHARE = 0.3
 """Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
+BURSTS = 3
+BURST_SECONDS = 1.0
+"""How long it may take to draw the calls of bursts, and to answer them."""
 FEWEST_HELD = 3
 """Calls, with their answers, that must fit into memory at once."""
 
@@ -58,10 +62,14 @@ class Call:
     A spare has no answers: it is a nominal draw like any other, for timing alone.
     """
 
-    def __init__(self, drawer: _Drawer, stratum: str, seed: int, scale: float, *, checked: bool) -> None:
+    def __init__(
+        self, drawer: _Drawer, stratum: str, seed: int, scale: float, *, checked: bool, model_seed: int | None = None
+    ) -> None:
         self._drawer = drawer
         self.stratum = stratum
         self.seed = seed
+        self.model_seed = seed if model_seed is None else model_seed
+        """What parameters and buffers are drawn with."""
         self.scale = scale
         self.checked = checked
         self.scalars: Scalars = ()
@@ -114,15 +122,27 @@ class Deck:
     """What every correct kernel reads and writes in each nominal call, at least."""
     fixed: tuple[str, ...]
     """Arguments whose contents are the same in all calls, so that a kernel could have them built in."""
+    bursts: tuple[tuple[Call, ...], ...] = ()
+    """More nominal calls, for launches in a row: nothing else is made of them, so that no kernel has met one before."""
 
 
-def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int, without: Checks = checks.NONE) -> Deck:
+def draw(
+    problem: Problem,
+    reference: Reference,
+    protocol: Protocol,
+    seed: int,
+    without: Checks = checks.NONE,
+    *,
+    launches: int = 0,
+    one_model: bool = False,
+) -> Deck:
     """The deck of a seed, on the reference's device. Weights are redrawn in every call, and perturbed in stressed
     ones.
 
-    `without` leaves out what its name says: without FRESH_CONTENTS all nominal calls are the first over again,
-    without WEIGHTS every call has the first one's, without STRESS all calls are nominal, and without FLOOR only the
-    outputs' bytes are known to matter.
+    Bursts are of up to `launches` calls, with parameters and buffers in common where they are for `one_model`.
+    `without` leaves out what its name says: without FRESH_CONTENTS all nominal calls are the first over again, without
+    WEIGHTS every call has the first one's, without STRESS all calls are nominal, and without FLOOR only the outputs'
+    bytes are known to matter.
     """
     _check_memory(problem, reference.device)
     seeds = _Seeds(seed, fresh=Check.FRESH_CONTENTS not in without)
@@ -141,9 +161,21 @@ def draw(problem: Problem, reference: Reference, protocol: Protocol, seed: int, 
         survivors += [call for call in [drawer.call(NOMINAL, seeds.nominal())] if call]
     wanted = _spares(problem, protocol, reference.device)
     spares = tuple(drawer.spare(seeds.nominal()) for _ in range(wanted))
+    bursts = _bursts(drawer, seeds, launches, one_model=one_model)
     _give_back(reference.device)
     fixed = () if without else _fixed(problem, survivors)
-    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed)
+    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed, bursts)
+
+
+def _bursts(drawer: _Drawer, seeds: _Seeds, launches: int, *, one_model: bool) -> tuple[tuple[Call, ...], ...]:
+    """As many calls for each burst as there is time to answer, up to `launches`, and one at the least."""
+    bursts: list[list[Call]] = [[] for _ in range(BURSTS)]
+    end = time.monotonic() + BURST_SECONDS
+    while launches and (not all(bursts) or (len(bursts[0]) < launches and time.monotonic() < end)):
+        for burst in bursts:
+            shared = burst[0].model_seed if one_model and burst else None
+            burst += [call for call in [drawer.call(NOMINAL, seeds.nominal(), model_seed=shared)] if call]
+    return tuple(tuple(burst) for burst in bursts if burst)
 
 
 def _fixed(problem: Problem, calls: Sequence[Call]) -> tuple[str, ...]:
@@ -223,12 +255,12 @@ class _Drawer:
                 return call
         return None
 
-    def call(self, kind: str, seed: int, scale: float = 1.0) -> Call | None:
+    def call(self, kind: str, seed: int, scale: float = 1.0, model_seed: int | None = None) -> Call | None:
         """One call, or None where the reference fails on it, or its answer is too large or not finite."""
-        call = Call(self, kind, seed, scale, checked=True)
+        call = Call(self, kind, seed, scale, checked=True, model_seed=model_seed)
         try:
             inputs, state = self._drawn(call)
-            answers, largest = self._solve(call.seed, inputs, state)
+            answers, largest = self._solve(call.model_seed, inputs, state)
         except ProblemError:
             if kind == NOMINAL:
                 raise
@@ -249,7 +281,7 @@ class _Drawer:
         return self._arrange(*self._drawn(call))
 
     def answers(self, call: Call) -> Answers:
-        return self._solve(call.seed, *self._drawn(call))[0]
+        return self._solve(call.model_seed, *self._drawn(call))[0]
 
     def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
@@ -261,7 +293,7 @@ class _Drawer:
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
         """Inputs, and parameters and buffers by dotted name."""
-        model = self._model(call.seed)
+        model = self._model(call.model_seed)
         inputs = self.reference.inputs(call.seed + 1)
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 2)
         parameters, held = weights(model), buffers(model)
@@ -270,12 +302,12 @@ class _Drawer:
             if call.stratum == ALIGNED:
                 tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
                 change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
-            inputs = [_stress(value, change, call.scale, generator) for value in inputs]
+            inputs = [altered(value, change, call.scale, generator) for value in inputs]
             if self.weights_seed is None:
                 if call.stratum == ALIGNED:
                     parameters = {name: change(tensor, generator) for name, tensor in parameters.items()}
-                parameters = {name: _perturb(tensor, generator) for name, tensor in parameters.items()}
-                held = {name: _perturb(tensor, generator) for name, tensor in held.items()}
+                parameters = {name: perturbed(tensor, generator) for name, tensor in parameters.items()}
+                held = {name: perturbed(tensor, generator) for name, tensor in held.items()}
         state = {**parameters, **held}
         return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
 
@@ -312,38 +344,6 @@ class _Drawer:
                 else:
                     scalars.append(value)
         return Made(values, tuple(scalars))
-
-
-def _stress(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
-    """A floating-point input changed within its own domain; anything else as drawn."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        return value
-    changed = change(value.float(), generator) * scale
-    low, high = float(value.min()), float(value.max())
-    if low >= 0:  # non-negative inputs, such as probabilities or lengths, stay so
-        changed = changed.abs()
-    if low >= 0 and high <= 1:
-        changed = changed.clamp(0, 1)
-    return changed.to(value.dtype)
-
-
-def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Weights that are all ones or zeros would hide a kernel that ignores them.
-
-    Masks and constants that mean something exact (0 and 1, infinities, integers) are left alone; values that
-    are never negative, such as variances, stay so.
-    """
-    if not tensor.is_floating_point() or not bool(torch.isfinite(tensor).all()):
-        return tensor
-    varied = bool((tensor != tensor.flatten()[0]).any())
-    if varied and bool(((tensor == 0) | (tensor == 1)).all()):
-        return tensor
-    if not bool(tensor.any()):
-        return (0.1 * normal(tensor, generator)).to(tensor.dtype)
-    if varied:
-        return tensor
-    factors = 0.5 + torch.rand(tensor.shape, generator=generator, device=tensor.device)
-    return (tensor.float() * factors).to(tensor.dtype)
 
 
 def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Answers:

@@ -31,9 +31,13 @@ BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
 INSPECTION_SECONDS = 60.0
 PROFILE_SECONDS = 30.0
-MOST_SETS = 16
+BUFFER_SETS = 2
+"""Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
+MOST_SETS, MOST_DESCRIPTORS = 16, 512
 MORE_ON_DEVICE = 2 << 30
 """Bytes of buffers for bursts on a GPU, where every launch finds its cache cold."""
+MORE_ON_HOST = 64 << 20
+"""The same on a CPU, where more would not be found in caches that single launches find warm."""
 FLUSH_FACTOR = 5
 """Bytes written to flush an L2 cache, in its own size."""
 SPINS = 20_000
@@ -54,7 +58,7 @@ class Lane:
     """The command of a candidate's worker."""
     limits: Limits
     more_bytes: int
-    """Memory for sets of buffers beside those that calls rotate over, so that bursts need not repeat a call."""
+    """Memory for sets of buffers beside those that calls rotate over: a launch of a burst has one of its own."""
     settle_seconds: float
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
@@ -75,12 +79,15 @@ class Lane:
     """What a profiler reads of a built kernel that is to be promoted."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
+    one_model: bool = False
+    """Whether launches in a row have parameters and buffers in common."""
     trim: Callable[[], None] = lambda: None
     """Give back memory that the controller holds without using it."""
 
     def more_sets(self, problem: Problem) -> int:
         """How many sets of buffers there are for bursts alone."""
-        return min(MOST_SETS, self.more_bytes // (problem.bytes_read + problem.bytes_written))
+        room = self.more_bytes // (problem.bytes_read + problem.bytes_written)
+        return min(MOST_SETS, MOST_DESCRIPTORS // len(problem.signature.arguments), room)
 
 
 def thread_variables(threads: int) -> dict[str, str]:
@@ -120,7 +127,7 @@ def _cpu() -> Lane:
         tensors=HostTensor,
         program=_sealed(worker),
         limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
-        more_bytes=0,  # other contents are not in its caches, and would take longer than those of a single launch
+        more_bytes=MORE_ON_HOST,
         settle_seconds=0.003,
         variables=lambda protocol: thread_variables(protocol.threads),
         conditions=Processor,
@@ -175,10 +182,11 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         lane,
         program=(sys.executable, "-s", "-B", "-P", str(Path(__file__).parent / "open" / "main.py")),
         variables=lambda protocol: {**lane.variables(protocol), **added},
-        start={**lane.start, **start.told(problem, lane.device)},
+        start={**lane.start, **start.told(problem, lane.device), "models": BUFFER_SETS},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
-        more_bytes=0,  # each set would take a model of its own
+        one_model=True,  # constructing more may take seconds
+        more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
         inspect=lambda library, problem: UNINSPECTED,
         profile=lambda library, problem: (),
     )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
+from treesearch.problem.reference import Value
+
 ALIGNED = "aligned"
 FAR = 28672.0
 """Nearly as large as float16 bears."""
@@ -78,3 +80,35 @@ STRESS: dict[str, Change] = {
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
+
+
+def altered(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
+    """A floating-point input changed within its own domain; anything else as drawn."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    changed = change(value.float(), generator) * scale
+    low, high = float(value.min()), float(value.max())
+    if low >= 0:  # non-negative inputs, such as probabilities or lengths, stay so
+        changed = changed.abs()
+    if low >= 0 and high <= 1:
+        changed = changed.clamp(0, 1)
+    return changed.to(value.dtype)
+
+
+def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Weights that are all ones or zeros would hide a kernel that ignores them.
+
+    Masks and constants that mean something exact (0 and 1, infinities, integers) are left alone; values that
+    are never negative, such as variances, stay so.
+    """
+    if not tensor.is_floating_point() or not bool(torch.isfinite(tensor).all()):
+        return tensor
+    varied = bool((tensor != tensor.flatten()[0]).any())
+    if varied and bool(((tensor == 0) | (tensor == 1)).all()):
+        return tensor
+    if not bool(tensor.any()):
+        return (0.1 * normal(tensor, generator)).to(tensor.dtype)
+    if varied:
+        return tensor
+    factors = 0.5 + torch.rand(tensor.shape, generator=generator, device=tensor.device)
+    return (tensor.float() * factors).to(tensor.dtype)

@@ -30,9 +30,6 @@ SCREENED = 4
 """Nominal samples after which a kernel can turn out to be clearly slower than the incumbent."""
 CLEARLY_SLOWER = 3.0
 """Times the incumbent's median that even the fastest of them then takes."""
-BURSTS = 3
-FEWEST_SETS = 3
-"""With fewer sets of buffers a burst repeats one call as often as is needed."""
 WATCHED = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
 KERNEL = "kernel"
@@ -60,7 +57,8 @@ class Visit:
     """One call, and what is done on the occasion beside checking and timing it."""
 
     call: Call
-    burst: bool
+    burst: tuple[Call, ...]
+    """Calls that are launched in a row afterwards."""
     watched: bool
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
 
@@ -94,8 +92,8 @@ class Trial:
         incumbent: float | None = None,
         without: Checks = NONE,
     ) -> None:
-        """`more_sets` are for bursts: with enough of them, every launch of a burst has contents of its own. `walls`
-        are what the candidate is kept behind. A candidate that is clearly slower than `incumbent` (ms) is checked as
+        """`more_sets` are for bursts, each launch of which has a set and contents of its own. `walls` are what the
+        candidate is kept behind. A candidate that is clearly slower than `incumbent` (ms) is checked as
         any other, but not timed on calls that it was not checked on. `without` leaves checks out, for the audit alone.
         """
         self.lane = lane
@@ -104,7 +102,7 @@ class Trial:
         self.protocol = protocol
         self.deck = deck
         self.shared = len(sets)
-        """So many of the sets are the baselines' as well; the others are for bursts."""
+        """So many of the sets are the baselines' as well; the others are for bursts alone."""
         self.sets = [*sets, *more_sets]
         self.baselines = baselines
         self.walls = walls
@@ -177,14 +175,15 @@ class Trial:
         repeats = len(nominal) * (self.protocol.repeats - 1)
         spares = [self.deck.spares[turn % len(self.deck.spares)] for turn in range(repeats)]
         calls = [*self.deck.calls, *spares]
-        burst = self._drawn(nominal, Check.BURSTS, BURSTS)
+        burst = self._drawn(nominal, Check.BURSTS, len(self.deck.bursts))
         watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
         if Check.SHUFFLE not in self.without:
             self.chance.shuffle(calls)
         early = [call for call in calls if call not in burst]
         for call in burst:
             early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
-        return [Visit(call, call in burst, call in watched) for call in early]
+        rows = dict(zip(burst, self.deck.bursts, strict=False))
+        return [Visit(call, rows.get(call, ()), call in watched) for call in early]
 
     def _drawn(self, calls: Sequence[Call], check: Check, count: int) -> list[Call]:
         """Calls drawn by lot for a check, unless it is left out."""
@@ -227,7 +226,8 @@ class Trial:
         if call.checked:
             self._check(call, snapshot)
         if visit.burst:
-            self._burst(candidate, call, index, values, snapshot, late)
+            self._repeat(candidate, call, index, snapshot)
+            self._burst(candidate, visit.burst, late)
 
     def _note(self, call: Call, reading: Reading, crossing: float) -> None:
         if not call.nominal:
@@ -237,49 +237,39 @@ class Trial:
         self.outside.append(reading.outside)
         self.crossings.append(crossing)
 
-    def _burst(
-        self,
-        candidate: Candidate,
-        call: Call,
-        index: int,
-        values: dict[str, torch.Tensor],
-        single: list[torch.Tensor],
-        late: bool,
-    ) -> None:
-        """Many launches in a row, one of them of a call that was just launched once: their time, and whether that one
-        answers as it did."""
+    def _repeat(self, candidate: Candidate, call: Call, index: int, before: list[torch.Tensor]) -> None:
+        """The same call again, which is right as well, and may be the same bit by bit."""
+        self._fill(index, call.values)
+        candidate.launch(index, call.scalars)
+        snapshot = self._snapshot(index)
+        self._check(call, snapshot)
+        self.varying = self.varying or not verify.same_bits(before, snapshot)
+
+    def _burst(self, candidate: Candidate, calls: Sequence[Call], late: bool) -> None:
+        """Launches in a row: their time, and whether each is right. No call has been seen before, or will be again."""
         times = clock.burst_times(statistics.median(self.samples[KERNEL]))
         if self._enough_bursts() or (times == 1 and late and self.bursts):
             return
-        indices = self._company(call, min(times, len(self.sets) - self.shared))
-        index, indices = (indices[0], indices) if indices else (index, [index] * times)
-        overhead = candidate.overhead(len(indices))
-        self._fill(index, values)
-        self.chance.shuffle(indices)
+        row = dict(enumerate(calls[: min(times, len(self.sets))]))
+        order = self.chance.sample(list(row), len(row))
+        scalars = {index: row[index].scalars for index in order}
+        for index in order:
+            candidate.prepare(index, scalars[index])
+        overhead = candidate.overhead(scalars)
+        for index, call in row.items():
+            self._fill(index, call.values)
         time.sleep(self.lane.settle_seconds)
-        inside, outside = candidate.burst(indices, call.scalars)
-        self.bursts.append(clock.Burst(len(indices), outside, overhead, inside))
-        snapshot = self._snapshot(index)
-        self._refuse_damage(index, values)
-        self._check(call, snapshot)
-        self.varying = self.varying or not verify.same_bits(single, snapshot)
+        inside, outside = candidate.burst(scalars)
+        self.bursts.append(clock.Burst(len(row), outside, overhead, inside))
+        snapshots = {index: self._snapshot(index) for index in row}
+        for index, call in row.items():
+            self._refuse_damage(index, call.values)
+            self._check(call, snapshots[index])
 
     def _enough_bursts(self) -> bool:
         """Whether one burst of an outclassed candidate has shown what single launches did."""
         single = Timing(tuple(self.samples[KERNEL]))
         return bool(self.bursts) and self._outclassed() and clock.slowed(single, self.bursts) == single
-
-    def _company(self, call: Call, count: int) -> list[int]:
-        """A set for the call, and others that are filled with calls that a kernel cannot tell from it; nothing where
-        there are too few sets."""
-        alike = [one for one in (*self.deck.calls, *self.deck.spares) if one.nominal and one.scalars == call.scalars]
-        if min(count, len(alike)) < FEWEST_SETS:
-            return []
-        others = self.chance.sample([one for one in alike if one is not call], min(count, len(alike)) - 1)
-        indices = self.chance.sample(range(self.shared, len(self.sets)), len(others) + 1)
-        for index, other in zip(indices[1:], others, strict=True):
-            self._fill(index, other.values)
-        return indices
 
     def _fill(self, index: int, values: dict[str, torch.Tensor]) -> None:
         self.sets[index].fill(values, self.without)

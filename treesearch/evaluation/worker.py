@@ -6,8 +6,8 @@ candidate does to this process, there is no reference, no expected output and no
 It reads one JSON line that describes the call, a line `{"load": true}` before which nothing of the candidate runs, then
 one line per launch (`{"set": 0, "scalars": […]}`), and
 answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"burst": [0, 5, 3]`
-instead of a set it launches on each of these before it answers, and overwrites some of the outputs before each; a line
-`{"times": 3}` has it do all of that but the launches.
+instead of a set, and scalars for each, it launches on all of these before it answers; with `"idle": true` as well it
+does everything but launch.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import importlib.util
 import json
 import mmap
 import os
-import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,13 +29,7 @@ mappings: list[mmap.mmap] = []  # kept for the life of the process: a collected 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-LIBC.memset.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
 MAP_POPULATE = 0x8000
-SPOTS, WORD = 32, 8
-"""Places of an output that are overwritten before each launch of a burst. More would be as good, since nobody knows
-which they are, but what a kernel's threads have written is slow to overwrite from another core."""
-POISON = 0xFF
-"""In every byte of a floating-point number: NaN."""
 
 
 def pointer(buffer: dict[str, Any]) -> int:
@@ -77,20 +70,15 @@ def lock_down(how: dict[str, Any] | None) -> None:
     module.install(how["call"], bytes.fromhex(how["program"]))
 
 
-def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tuple[int, int]]:
-    """Address and size of what is overwritten before each launch of a burst."""
-    areas = zip(pointers, buffers, strict=True)
-    return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["output"]]
+def idle(*arguments: Any) -> int:
+    """A launch that does nothing."""
+    return 0
 
 
-def timed(launches: Sequence[tuple[Callable[[], int], list[tuple[int, int]]]]) -> dict[str, int]:
-    """Code and nanoseconds of launches in a row, up to the first that fails. Each comes with its outputs."""
+def timed(launches: list[Callable[[], int]]) -> dict[str, int]:
+    """Code and nanoseconds of launches in a row, up to the first that fails."""
     code = nanoseconds = 0
-    for launch, areas in launches:
-        for address, size in areas:
-            for _ in range(SPOTS):
-                place = random.randrange(size) // WORD * WORD
-                LIBC.memset(address + place, POISON, min(WORD, size - place))
+    for launch in launches:
         started = time.perf_counter_ns()
         code = launch()
         nanoseconds += time.perf_counter_ns() - started
@@ -114,29 +102,23 @@ def main() -> None:
     replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
     call = json.loads(commands.readline())
     sets = [[pointer(buffer) for buffer in buffers] for buffers in call["sets"]]
-    poisoned = "poison" not in call["without"]
-    outputs = [output_areas(*each) if poisoned else [] for each in zip(call["sets"], sets, strict=True)]
-    launch: Any = int  # int() is 0, as a launch that does nothing
+    launch: Any = idle
     scratch = None
     replies.write("{}\n")
     for line in commands:
         command = json.loads(line)
         if "load" in command:
             launch, scratch = load(call)
-        due: list[tuple[int, list[tuple[int, int]]]]
-        if "set" in command:  # the controller has overwritten its outputs
-            due = [(command["set"], [])]
+        due: list[tuple[int, list[Any]]] = []
+        if "set" in command:
+            due = [(command["set"], command["scalars"])]
         elif "burst" in command:
-            due = [(index, outputs[index]) for index in command["burst"]]
-        else:  # how long a question takes that launches nothing
-            timed([(int, outputs[0])] * command.get("times", 0))
-            replies.write("{}\n")
-            continue
-        launches = []
-        for index, areas in due:
-            pointers, scalars = iter(sets[index]), iter(command["scalars"])
+            due = list(zip(command["burst"], command["scalars"], strict=True))
+        launches: list[Callable[[], int]] = []
+        for index, given in due:
+            pointers, scalars = iter(sets[index]), iter(given)
             arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
-            launches.append((partial(launch, *arguments, scratch), areas))
+            launches.append(partial(idle if "idle" in command else launch, *arguments, scratch))
         replies.write(json.dumps(timed(launches)) + "\n")
 
 

@@ -211,15 +211,12 @@ def answer(candidate: Candidate, command: dict[str, Any], call: dict[str, Any]) 
         candidate.prepare(command["prepare"], command["scalars"])
         return {}
     if "burst" in command:
-        indices = command["burst"]
-        candidate.burst([(candidate.prepare(index, command["scalars"]), index) for index in indices])
+        sets = zip(command["burst"], command["scalars"], strict=True)
+        candidate.burst([(None if "idle" in command else candidate.prepare(*each), each[0]) for each in sets])
         return {"code": 0}
     if "set" in command:
         return {"code": 0, "nanoseconds": candidate.timed(candidate.prepare(command["set"], command["scalars"]))}
-    if "times" in command:  # how long everything takes but the replays themselves
-        candidate.burst([(None, 0)] * command["times"])
-    else:
-        candidate.timed(None)
+    candidate.timed(None)  # how long everything takes but the replay itself
     return {}
 
 

@@ -50,7 +50,7 @@ class Bare:
         self.device = torch.device(call["device"])
         self.poisons = "poison" not in call.get("without", ())
         made = HostSubject if self.device.type == "cpu" else baseline.kind(self.device.type)
-        self.subject = made(call, described)
+        self.subject = self.latest = made(call, described)
         self.subject.calls = {NOTHING: lambda *inputs: None}
         state, parameters = self.subject.state, self.subject.parameters
         self.changing = [(tensor.clone(), tensor) for name, tensor in state.items() if name not in parameters]
@@ -58,12 +58,19 @@ class Bare:
         self.last = [torch.empty_like(shared) for shared in self.subject.outputs]
         """The outputs of the last call."""
 
-    def rest(self, times: int) -> None:
-        """All that `launch` does but the calls."""
-        for _ in range(times):
-            self._renew()
-            self.subject.call(NOTHING, self.subject.scalars)
+    def launch(self, which: str, scalars: list[Any], subject: Subject) -> int:
+        """Nanoseconds of one call on a set's inputs; the outputs are then in its shared buffers.
+
+        Parameters and buffers are those of this very set, whichever `subject` is.
+        """
+        self._renew()
+        self.latest = subject
+        self.latest.calls = self.subject.calls
+        nanoseconds, returned = self.latest.call(which, scalars)
+        if which == KERNEL:
+            self.last = self._checked(returned)
         self._hand_over()
+        return nanoseconds
 
     def _renew(self) -> None:
         """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
@@ -72,16 +79,28 @@ class Bare:
         """
         for own, shared in self.changing:
             own.copy_(shared)
-        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
+        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.latest.inputs)}
         for output in self.last if self.poisons else ():
             if _place(output) not in kept:
                 output.fill_(math.nan if output.is_floating_point() else 1)
 
     def _hand_over(self) -> None:
-        for shared, output in zip(self.subject.outputs, self.last, strict=True):
+        for shared, output in zip(self.latest.outputs, self.last, strict=True):
             shared.copy_(output)
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+    def _checked(self, returned: object) -> list[torch.Tensor]:
+        """The outputs, if they are the reference's in number, kind, shape and dtype; else raises Broken."""
+        outputs = returned if isinstance(returned, list) else []
+        if len(outputs) != len(self.subject.outputs):
+            raise Broken(f"forward returns {len(outputs)} values, and the reference {len(self.subject.outputs)}")
+        for index, (output, shared) in enumerate(zip(outputs, self.subject.outputs, strict=True)):
+            if type(output) not in (torch.Tensor, nn.Parameter):  # a subclass could compute when it is copied
+                raise Broken(f"output {index} is a {type(output).__name__}, not a plain torch.Tensor")
+            if output.shape != shared.shape or output.dtype != shared.dtype or output.device != shared.device:
+                raise Broken(f"output {index} is {_form(output)}; it has to be {_form(shared)}")
+        return outputs
 
 
 class Candidate(Bare):
@@ -91,7 +110,8 @@ class Candidate(Bare):
         """Raises Broken where the model is none, or has other parameters or buffers than the reference."""
         if not isinstance(model, nn.Module):
             raise Broken("ModelNew is not a torch.nn.Module")
-        self.device, self.poisons, self.subject = bare.device, bare.poisons, bare.subject
+        self.device, self.poisons = bare.device, bare.poisons
+        self.subject = self.latest = bare.subject
         self.model = _moved(model, self.device)
         self.changing = self._adopt()
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
@@ -99,17 +119,6 @@ class Candidate(Bare):
         self._hand_over()
         for which in self.subject.calls:
             self.subject.warm_up(which)
-
-    def launch(self, scalars: list[Any], times: int) -> int:
-        """Nanoseconds of so many calls together; the outputs of the last are then in the shared buffers."""
-        spent = 0
-        for _ in range(times):
-            self._renew()
-            nanoseconds, returned = self.subject.call(KERNEL, scalars)
-            spent += nanoseconds
-            self.last = self._checked(returned)
-        self._hand_over()
-        return spent
 
     def _adopt(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Give the model the shared parameters. Returns its own copies of buffers, beside the shared ones.
@@ -137,18 +146,6 @@ class Candidate(Bare):
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         return dense
-
-    def _checked(self, returned: object) -> list[torch.Tensor]:
-        """The outputs, if they are the reference's in number, kind, shape and dtype; else raises Broken."""
-        outputs = returned if isinstance(returned, list) else []
-        if len(outputs) != len(self.subject.outputs):
-            raise Broken(f"forward returns {len(outputs)} values, and the reference {len(self.subject.outputs)}")
-        for index, (output, shared) in enumerate(zip(outputs, self.subject.outputs, strict=True)):
-            if type(output) not in (torch.Tensor, nn.Parameter):  # a subclass could compute when it is copied
-                raise Broken(f"output {index} is a {type(output).__name__}, not a plain torch.Tensor")
-            if output.shape != shared.shape or output.dtype != shared.dtype or output.device != shared.device:
-                raise Broken(f"output {index} is {_form(output)}; it has to be {_form(shared)}")
-        return outputs
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:

@@ -15,14 +15,16 @@ import pickle
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
 
+from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import places
-from treesearch.evaluation.open.candidate import Bare, Broken, Candidate
+from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Broken, Candidate
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
@@ -49,33 +51,34 @@ def told(error: BaseException, file: Path) -> str:
 
 
 def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
-    """One ready candidate for each set of buffers."""
+    """One ready candidate for each set of buffers that is to have a model of its own."""
     module = import_candidate(Path(call["library"]))
     arguments = pickle.loads(base64.b64decode(call["init_inputs"]))
     candidates = []
-    for one in bare:
+    for one in bare[: call["models"]]:
         torch.manual_seed(0)
         candidates.append(Candidate(getattr(module, CLASS)(*arguments), one))
     return candidates
 
 
-def answer(candidates: list[Candidate], command: dict[str, Any]) -> dict[str, Any]:
+def answer(ready: Sequence[Bare], subjects: Sequence[Subject], command: dict[str, Any]) -> dict[str, Any]:
+    """Sets beyond those that have a model are the first model's, which keeps its parameters and buffers."""
     if "prepare" in command:
-        candidates[command["prepare"]].launch(command["scalars"], 1)
+        turn(ready, subjects, KERNEL, command["prepare"], command["scalars"])
         return {}
-    if "burst" in command:
-        indices = command["burst"]
-        spent = sum(candidates[index].launch(command["scalars"], indices.count(index)) for index in sorted({*indices}))
-        return {"code": 0, "nanoseconds": spent}
     if "set" in command:
-        return {"code": 0, "nanoseconds": candidates[command["set"]].launch(command["scalars"], 1)}
-    return rest(candidates[0], command)
+        return {"code": 0, "nanoseconds": turn(ready, subjects, KERNEL, command["set"], command["scalars"])}
+    if "burst" not in command:
+        turn(ready, subjects, NOTHING, 0, subjects[0].scalars)
+        return {}
+    which = NOTHING if "idle" in command else KERNEL
+    launched = zip(command["burst"], command["scalars"], strict=True)
+    return {"code": 0, "nanoseconds": sum(turn(ready, subjects, which, *each) for each in launched)}
 
 
-def rest(bare: Bare, command: dict[str, Any]) -> dict[str, Any]:
-    """How long everything takes but the forward itself is what the controller wants to know."""
-    bare.rest(command.get("times", 1))
-    return {}
+def turn(ready: Sequence[Bare], subjects: Sequence[Subject], which: str, index: int, scalars: list[Any]) -> int:
+    """Nanoseconds of one call on a set."""
+    return ready[index if index < len(ready) else 0].launch(which, scalars, subjects[index])
 
 
 def main() -> None:
@@ -86,15 +89,16 @@ def main() -> None:
     try:
         with torch.no_grad():
             bare = [Bare({**call, "arguments": call["signature"]}, described) for described in call["sets"]]
+            subjects = [one.subject for one in bare]
             replies.write("{}\n")
-            candidates: list[Candidate] = []
+            ready: Sequence[Bare] = bare[: call["models"]]
             for line in commands:
                 command = json.loads(line)
                 if "load" in command:  # nothing of the candidate's runs before
-                    candidates = load(call, bare)
+                    ready = load(call, bare)
                     reply: dict[str, Any] = {}
                 else:
-                    reply = answer(candidates, command) if candidates else rest(bare[0], command)
+                    reply = answer(ready, subjects, command)
                 replies.write(json.dumps(reply) + "\n")
     except Broken as failure:
         replies.write(json.dumps({"failed": "broke_contract", "error": str(failure)}) + "\n")
