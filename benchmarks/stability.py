@@ -4,7 +4,8 @@
 
 Prints a Markdown table for each device that kernels can be built for: how far apart verdicts on one kernel are, each
 in a process of its own; how often a duel finds the faster of two kernels, of which one takes 2 % more of the same
-steps; and how often it finds one of two equal kernels faster. What the 2 % amount to on the clock is measured as well.
+steps; how often it finds one of two equal kernels faster; and how long duels take. What the 2 % amount to on the clock
+is measured as well. The machine's load meanwhile, of which about one is the benchmark's own, stands beside them.
 With --busy, another process spins on one core meanwhile.
 """
 
@@ -15,40 +16,57 @@ import os
 import statistics
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 
 from treesearch import languages
 from treesearch.evaluation import noise, target, yardstick
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.records import Device, Outcome
+from treesearch.records import Device, Measurement, Outcome
 
 VERDICTS, DIFFERENT, EQUAL = 20, 20, 40
 """How often each is tried."""
 MORE_WORK = 1.02
+OPPOSITE = {
+    Outcome.FASTER: Outcome.SLOWER,
+    Outcome.SLOWER: Outcome.FASTER,
+    Outcome.INCONCLUSIVE: Outcome.INCONCLUSIVE,
+}
 SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 
 @dataclass(frozen=True)
-class Tally:
-    """What duels between the same two kernels said."""
+class Fought:
+    """One duel: what it said of the first kernel, the ratio of the second's time to the first's, how long it took, and
+    the machine's load then."""
 
-    outcomes: Counter[Outcome]
-    ratios: tuple[float, ...]
-    """Of the second's time to the first's."""
-    refused: int = 0
-    """Duels whose readings could not be believed, which says that the machine was busy: these kernels are right."""
+    outcome: Outcome | None
+    """None where its readings could not be believed, which says that the machine was busy: these kernels are right."""
+    ratio: float | None
+    seconds: float
+    load: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Duels between the same two kernels."""
+
+    fought: Sequence[Fought]
 
     @property
     def total(self) -> int:
-        return self.outcomes.total() + self.refused
+        return len(self.fought)
+
+    def said(self, *outcomes: Outcome | None) -> int:
+        return sum(one.outcome in outcomes for one in self.fought)
 
     @property
-    def different(self) -> int:
-        return self.outcomes[Outcome.FASTER] + self.outcomes[Outcome.SLOWER]
+    def ratios(self) -> list[float]:
+        return [one.ratio for one in self.fought if one.ratio is not None]
 
 
 def main() -> None:
@@ -58,31 +76,43 @@ def main() -> None:
     with neighbour(busy):
         for hardware in target.HERE.all():
             if languages.for_device(hardware.kind).compiler():
-                print(report(hardware, busy), flush=True)
+                report(hardware, busy)
 
 
-def report(hardware: Device, busy: bool) -> str:
-    """Everything about one device, as Markdown."""
-    measurements = noise.verdicts(hardware, VERDICTS)
+def report(hardware: Device, busy: bool) -> None:
+    """Prints everything about one device, as Markdown, each row when it is known."""
+    print(f"### {hardware.name}, {hardware.cores} cores{', one of them busy' if busy else ''}\n")
+    print("| what | tried | found | goal |\n|---|---|---|---|", flush=True)
+    for row in chain(duel_rows(*duels(hardware)), verdict_rows(noise.verdicts(hardware, VERDICTS))):
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    print()
+
+
+Row = tuple[str, int, str, str]
+"""What was looked at, how often, what came of it, and what should."""
+
+
+def duel_rows(same: Tally, more: Tally) -> Iterator[Row]:
+    """Duels of equal kernels, and of a kernel with one that does 2 % more."""
+    won, lost = more.said(Outcome.FASTER), more.said(Outcome.SLOWER)
+    different = same.said(Outcome.FASTER, Outcome.SLOWER)
+    yield "two equal ones declared different", same.total, str(different), "≤ 1 in 20"
+    yield "of two 2 % apart, the faster one wins", more.total, f"{won}, and loses {lost}", "≥ 19 of 20"
+    if len(same.ratios) > 1:
+        yield "of equal ones: measured difference, 95 % within", len(same.ratios), share(within(same.ratios)), "–"
+    if more.ratios:
+        found = share(statistics.median(more.ratios) - 1)
+        yield "of two 2 % apart: measured difference", len(more.ratios), found, "2 %"
+    for name, tally in (("equal", same), ("2 % apart", more)):
+        yield f"{name}: seconds a duel", tally.total, spread(one.seconds for one in tally.fought), "–"
+        yield f"{name}: load meanwhile", tally.total, spread(one.load for one in tally.fought), "–"
+    if refused := same.said(None) + more.said(None):
+        yield "duels whose readings could not be believed", same.total + more.total, str(refused), "0"
+
+
+def verdict_rows(measurements: Sequence[Measurement]) -> Iterator[Row]:
+    """Verdicts on one kernel, each in a process of its own."""
     times = [one.kernel.median for one in measurements]
-    same, more = duels(hardware)
-    others = noise.others_share(measurements)
-    load = "" if others is None else f"; other processes used {100 * others:.0f} % of all cores during the verdicts"
-    known = "was not known" if hardware.noise is None else f"was taken to be {100 * hardware.noise:.2f} %"
-    heading = f"{hardware.name}, {hardware.cores} cores{', one of them busy' if busy else ''}"
-    return "\n".join(
-        [
-            f"### {heading}\n",
-            "| what | tried | found | goal |",
-            "|---|---|---|---|",
-            *(f"| {what} | {tried} | {found} | {goal} |" for what, tried, found, goal in rows(times, same, more)),
-            f"\nThe device's noise {known} to the duels{load}; load {os.getloadavg()[0]:.1f}.\n",
-        ]
-    )
-
-
-def rows(times: Sequence[float], same: Tally, more: Tally) -> Iterator[tuple[str, int, str, str]]:
-    """What was looked at, how often, what came of it, and what should."""
     median = statistics.median(times)
     furthest = max(abs(one / median - 1) for one in times)
     quartiles = statistics.quantiles(times, n=4, method="inclusive")
@@ -90,20 +120,9 @@ def rows(times: Sequence[float], same: Tally, more: Tally) -> Iterator[tuple[str
     yield "… furthest from that", len(times), share(furthest), "≤ 1 %"
     yield "… interquartile range", len(times), share((quartiles[2] - quartiles[0]) / median), "–"
     yield "… noise (95 % of pairs)", len(times) * (len(times) - 1) // 2, share(noise.floor(times)), "–"
-    won, lost = more.outcomes[Outcome.FASTER], more.outcomes[Outcome.SLOWER]
-    yield "of two 2 % apart, the faster one wins", more.total, f"{won}, and loses {lost}", "≥ 19 of 20"
-    yield "two equal ones declared different", same.total, str(same.different), "≤ 1 in 20"
-    if more.ratios:
-        yield (
-            "of two 2 % apart: measured difference",
-            len(more.ratios),
-            share(statistics.median(more.ratios) - 1),
-            "2 %",
-        )
-    if len(same.ratios) > 1:
-        yield "of equal ones: measured difference, 95 % within", len(same.ratios), share(within(same.ratios)), "–"
-    if refused := same.refused + more.refused:
-        yield "duels whose readings could not be believed", same.total + more.total, str(refused), "0"
+    yield "… load at the end", 1, f"{os.getloadavg()[0]:.1f}", "–"
+    if (others := noise.others_share(measurements)) is not None:
+        yield "… other processes had, of all cores", len(times), f"{100 * others:.0f} %", "–"
 
 
 def duels(hardware: Device) -> tuple[Tally, Tally]:
@@ -119,19 +138,19 @@ def duels(hardware: Device) -> tuple[Tally, Tally]:
 
 def tally(evaluator: Evaluator, first: Built, second: Built, times: int) -> Tally:
     """So many duels, of which half name the other kernel first."""
-    outcomes: Counter[Outcome] = Counter()
-    ratios = []
-    refused = 0
-    opposite = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
-    for turn in range(times):
-        swapped = turn % 2 == 1
-        found = evaluator.duel(*((second, first) if swapped else (first, second)))
-        if isinstance(found, str):
-            refused += 1
-            continue
-        outcomes[opposite.get(found.outcome, found.outcome) if swapped else found.outcome] += 1
-        ratios.append(1 / found.ratio.value if swapped else found.ratio.value)
-    return Tally(outcomes, tuple(ratios), refused)
+    return Tally([fought(evaluator, first, second, swapped=turn % 2 == 1) for turn in range(times)])
+
+
+def fought(evaluator: Evaluator, first: Built, second: Built, *, swapped: bool) -> Fought:
+    """One duel. What it says is of the first kernel, also where that is named second."""
+    started = time.monotonic()
+    found = evaluator.duel(*((second, first) if swapped else (first, second)))
+    seconds, load = time.monotonic() - started, os.getloadavg()[0]
+    if isinstance(found, str):
+        return Fought(None, None, seconds, load)
+    if swapped:
+        return Fought(OPPOSITE[found.outcome], 1 / found.ratio.value, seconds, load)
+    return Fought(found.outcome, found.ratio.value, seconds, load)
 
 
 def within(ratios: Sequence[float]) -> float:
@@ -141,6 +160,12 @@ def within(ratios: Sequence[float]) -> float:
 
 def share(value: float) -> str:
     return f"{100 * value:.2f} %"
+
+
+def spread(values: Iterable[float]) -> str:
+    """Median and extremes."""
+    found = sorted(values)
+    return f"{statistics.median(found):.1f} ({found[0]:.1f}–{found[-1]:.1f})"
 
 
 @contextmanager

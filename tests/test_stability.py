@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import stability
-from benchmarks.stability import Tally
+from benchmarks.stability import Fought, Tally
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.duel import Duelled
-from treesearch.records import Build, Outcome, Ratio
+from treesearch.records import Build, Conditions, Measurement, Outcome, Ratio, Timing
 
 
 class Referee:
@@ -36,26 +35,40 @@ def tallied(first: float, second: float) -> Tally:
 
 
 def test_the_faster_of_two_wins_whichever_is_named_first() -> None:
-    assert tallied(1.0, 1.25).outcomes == Counter({Outcome.FASTER: 4})
-    assert tallied(1.25, 1.0).outcomes == Counter({Outcome.SLOWER: 4})
+    assert tallied(1.0, 1.25).said(Outcome.FASTER) == 4
+    assert tallied(1.25, 1.0).said(Outcome.SLOWER) == 4
     assert tallied(1.0, 1.25).ratios == pytest.approx((1.25, 1.25, 1.25, 1.25))
 
 
 def test_equal_ones_are_not_declared_different() -> None:
-    assert tallied(1.0, 1.0).different == 0
-    assert tallied(1.0, 1.25).different == 4
+    assert tallied(1.0, 1.0).said(Outcome.INCONCLUSIVE) == 4
+    assert tallied(1.0, 1.0).said(Outcome.FASTER, Outcome.SLOWER) == 0
 
 
 def test_a_duel_that_cannot_be_believed_is_neither_won_nor_a_draw() -> None:
     found = tallied(1.0, float("nan"))
-    assert (found.total, found.different, found.refused, found.ratios) == (4, 0, 4, ())
+    assert (found.total, found.said(*Outcome), found.said(None), found.ratios) == (4, 0, 4, [])
 
 
 def test_the_table_states_what_was_found() -> None:
-    same = Tally(Counter({Outcome.INCONCLUSIVE: 39, Outcome.SLOWER: 1}), (1.0,) * 39 + (0.98,))
-    more = Tally(Counter({Outcome.FASTER: 19, Outcome.SLOWER: 1}), (1.02,) * 20)
-    found = {what: (tried, said) for what, tried, said, _ in stability.rows([1.0] * 19 + [1.1], same, more)}
-    assert found["… furthest from that"] == (20, "10.00 %")
-    assert found["of two 2 % apart, the faster one wins"] == (20, "19, and loses 1")
-    assert found["of two 2 % apart: measured difference"] == (20, "2.00 %")
+    same = Tally([said(Outcome.INCONCLUSIVE, 1.0)] * 39 + [said(Outcome.SLOWER, 0.98)])
+    more = Tally([said(Outcome.FASTER, 1.02)] * 18 + [said(Outcome.SLOWER, 0.98), said(None, None)])
+    found = {what: (tried, figure) for what, tried, figure, _ in stability.duel_rows(same, more)}
+    assert found["of two 2 % apart, the faster one wins"] == (20, "18, and loses 1")
+    assert found["of two 2 % apart: measured difference"] == (19, "2.00 %")
     assert found["two equal ones declared different"] == (40, "1")
+    assert found["equal: seconds a duel"] == (40, "3.0 (3.0–3.0)")
+    assert found["duels whose readings could not be believed"] == (60, "1")
+    times = [*[1.0] * 19, 1.1]
+    rows = {what: figure for what, _, figure, _ in stability.verdict_rows([measurement(time) for time in times])}
+    assert rows["… furthest from that"] == "10.00 %"
+    assert rows["… other processes had, of all cores"] == "25 %"
+
+
+def said(outcome: Outcome | None, ratio: float | None) -> Fought:
+    return Fought(outcome, ratio, seconds=3.0, load=1.0)
+
+
+def measurement(milliseconds: float) -> Measurement:
+    one = Timing((milliseconds,))
+    return Measurement(one, one, Ratio(1.0, 1.0, 1.0), conditions=Conditions(others=0.25))

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from treesearch import languages
-from treesearch.evaluation import lanes
+from treesearch.evaluation import duel, lanes, weighing
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.duel import Duelled
-from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.evaluator import Bench, Evaluator
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sanitized import Sanitized
-from treesearch.records import Build, Label, Outcome, Problem, Protocol, Status
+from treesearch.evaluation.trial import Outcome as Trialled
+from treesearch.records import Build, Label, Outcome, Problem, Protocol, Status, Timing
 
 DOUBTED = Sanitized("it reads far out", ("memcheck",), "", 0.1)
 UNBUILDABLE = Built(None, Build("", 0.0, False, ""), "it does not")
@@ -49,11 +50,11 @@ Duels = list[tuple[Path | None, Path | None]]
 def duels(evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch) -> Duels:
     """What is duelled while the test runs; the evaluator has judged nothing before it."""
     fought: Duels = []
-    duel = evaluator.duel
+    fight = evaluator.duel
 
     def noted(first: Built, second: Built) -> Duelled | str:
         fought.append((first.library, second.library))
-        return duel(first, second)
+        return fight(first, second)
 
     monkeypatch.setattr(evaluator, "duel", noted)
     monkeypatch.setattr(evaluator, "_times", [])
@@ -87,17 +88,26 @@ def test_without_a_parent_there_is_no_duel(evaluator: Evaluator, duels: Duels) -
 def test_only_the_fastest_so_far_are_compared(
     evaluator: Evaluator, duels: Duels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many as seed a round."""
+    """As many as seed a round. Who is compared is what counts here: times are given, and duels short."""
     parent = evaluator.build(source())
-    order = [600, 300, 900]  # the work of the first, of one faster, and of one slower than both
+    order = [600.0, 300.0, 900.0]  # the time of the first, of one faster, and of one slower than both
+    kernels = {evaluator.build(source(f"{time}")).library: time for time in order}
+    assert parent.library is not None
+    tried = replace(evaluator._try(evaluator._ready_bench(), parent.library, None), doubt="", labels=())
+
+    def timed(_: Bench, library: Path, __: float | None) -> Trialled:
+        return replace(tried, measurement=replace(tried.measurement, kernel=Timing((kernels[library],))))
+
+    monkeypatch.setattr(evaluator, "_try", timed)
+    monkeypatch.setattr(weighing, "LOOKS", {2: 1.0})
+    monkeypatch.setattr(duel, "BLOCKS", 1)
     for promoted, expected in ((1, [600, 300]), (2, [600, 300]), (3, order)):
         monkeypatch.setattr(evaluator, "_promoted", promoted)
         monkeypatch.setattr(evaluator, "_times", [])
         duels.clear()
-        built = {evaluator.build(source(work=work)).library: work for work in order}
-        for work in order:
-            evaluator.judge(evaluator.build(source(work=work)), parent=parent)
-        assert [built[first] for first, _ in duels] == expected
+        for time in order:
+            evaluator.judge(evaluator.build(source(f"{time}")), parent=parent)
+        assert [kernels[first] for first, _ in duels] == expected
 
 
 def test_a_wrong_kernel_is_compared_with_nothing(evaluator: Evaluator, duels: Duels) -> None:

@@ -7,19 +7,15 @@ and whatever the second place costs, falls on both alike. An outcome ranks kerne
 
 from __future__ import annotations
 
-import functools
-import math
 import random
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-import torch
-
-from treesearch.evaluation import clock, imports, verify
+from treesearch.evaluation import clock, imports, verify, weighing
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.candidate import Candidate, Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
@@ -30,18 +26,12 @@ from treesearch.evaluation.walls import Walls
 from treesearch.languages import Language
 from treesearch.records import Outcome, Problem, Protocol, Ratio, Status, Timing
 
-LOOKS = {10: 0.001, 20: 0.005, 40: 0.012}
-"""After so many blocks of two pairs the interval is looked at, and leaves this share out at either end.
-
-To look again is a further chance to be wrong, so the shares are small: equal kernels are declared different 3.5 times
-in 100, in 6,000 simulated duels."""
-FEWEST_BLOCKS = 8
-"""However slow the kernels are: with fewer, equal ones fall on one side of 1 too often."""
-SHARE = 0.5
-"""Of the deadline, after which there are no more than the fewest blocks."""
-CHECKED = 2
-"""Blocks of each sitting whose answers are checked, which nothing tells from the others."""
-RESAMPLES = 4000
+BLOCKS = 18
+"""Of two pairs, in each sitting: as many launches as a deck usually has nominal calls, so that none comes twice."""
+FEWEST_BLOCKS = 2
+"""In a sitting of slow kernels."""
+SITTING_SHARE = 1 / 8
+"""Of the deadline, after which a sitting has no more than the fewest blocks. The deadline is the whole duel's."""
 
 
 @dataclass(frozen=True)
@@ -61,55 +51,16 @@ class Turn:
     outside: float
     crossing: float
 
-
-Block = tuple[tuple[Turn, Turn], tuple[Turn, Turn]]
-"""Two pairs, one in each order, of the first kernel's turn and the second's."""
-
-
-def log_ratio(block: Block) -> float:
-    """Of the second kernel's time to the first's. What the order of a pair does is gone from it."""
-    return statistics.fmean(math.log(second.inside / first.inside) for first, second in block)
+    @property
+    def taken(self) -> float:
+        """The worker's reading, or what is seen from outside where that is longer for certain: a few forged readings
+        among many would be the quickest."""
+        seen = self.outside - self.crossing
+        return max(self.inside, seen - clock.MARGIN_MS - clock.MARGIN_SHARE * self.inside)
 
 
-def weigh(log_ratios: Sequence[float], noise: float | None = None) -> Duelled:
-    """What the blocks' log ratios say, at a look.
-
-    The interval is a bootstrap's of their median, and as much wider as processes of one kernel differ: `noise` is the
-    device's (`Device.noise`), and independent of what differs from launch to launch. Over all looks together it holds
-    the true ratio at least 95 times in 100.
-    """
-    found = torch.tensor(sorted(log_ratios), dtype=torch.float64)
-    medians = found[_middle_ranks(len(found))].mean(dim=1)
-    share = next(share for look, share in LOOKS.items() if len(found) <= look)
-    low, high = medians.quantile(torch.tensor([share, 1 - share], dtype=torch.float64)).tolist()
-    middle, width = statistics.median(log_ratios), math.log1p(noise or 0.0)
-    low, high = middle - math.hypot(middle - low, width), middle + math.hypot(high - middle, width)
-    ratio = Ratio(math.exp(middle), math.exp(low), math.exp(high))
-    return Duelled(ratio, 2 * len(found), _outcome(ratio))
-
-
-@functools.cache
-def _middle_ranks(count: int) -> torch.Tensor:
-    """Which two of so many sorted values lie in the middle of each resample: what is drawn does not depend on them."""
-    drawn = torch.randint(count, (RESAMPLES, count), generator=torch.Generator().manual_seed(0))
-    return drawn.sort(dim=1).values[:, [(count - 1) // 2, count // 2]]
-
-
-def _outcome(ratio: Ratio) -> Outcome:
-    if ratio.low > 1:
-        return Outcome.FASTER
-    return Outcome.SLOWER if ratio.high < 1 else Outcome.INCONCLUSIVE
-
-
-def settle(play: Callable[[int], Sequence[float]], noise: float | None = None) -> Duelled:
-    """The outcome of no more blocks than it takes. `play` gives so many log ratios, or fewer if time is up."""
-    log_ratios: list[float] = []
-    for look in LOOKS:
-        log_ratios += play(look - len(log_ratios))
-        found = weigh(log_ratios, noise)
-        if found.outcome is not Outcome.INCONCLUSIVE or len(log_ratios) < look:
-            break
-    return found
+Pair = tuple[Turn, Turn]
+"""The first kernel's turn and the second's, whichever came first."""
 
 
 class Duel:
@@ -125,10 +76,9 @@ class Duel:
         sets: list[BufferSet],
         *,
         walls: Callable[[Path], Walls | None] = lambda library: None,
-        noise: float | None = None,
         without: Checks = NONE,
     ) -> None:
-        """`walls` are what a built kernel is kept behind, `noise` is the device's; `without` is for the audit alone."""
+        """`walls` are what a built kernel is kept behind; `without` is for the audit alone."""
         self.problem = problem
         self.language = language
         self.protocol = protocol
@@ -136,36 +86,47 @@ class Duel:
         self.calls = [call for call in (*deck.calls, *deck.spares) if call.nominal]
         self.sets = sets
         self.walls = walls
-        self.noise = noise
         self.without = without
         self.chance = random.SystemRandom()
-        self.blocks: list[Block] = []
+        self.sittings: list[list[Pair]] = []
 
     def run(self, first: Path, second: Path) -> Duelled:
         """Raises Failed where one of them crashes, hangs, is wrong, or has readings that cannot be believed."""
         for library in (first, second):
             if reason := imports.refused(library, self.language, self.problem, self.without):
                 raise Failed(Status.BROKE_CONTRACT, reason)
-        end = time.monotonic() + SHARE * self.protocol.deadline_seconds
+        end = time.monotonic() + self.protocol.deadline_seconds
         with single_threaded():
-            found = settle(lambda count: self._sit(first, second, count, end), self.noise)
+            ratio = weighing.settle(lambda: self._sit(first, second), late=lambda: time.monotonic() > end)
         self._refuse_doubts()
-        return found
+        return Duelled(ratio, sum(map(len, self.sittings)), weighing.outcome(ratio))
 
-    def _sit(self, first: Path, second: Path, count: int, end: float) -> list[float]:
-        """So many blocks in fresh processes, as long as there is time.
+    def _sit(self, first: Path, second: Path) -> float:
+        """The log ratio of their times in fresh processes.
 
-        Where its memory happens to lie may make a process slow for good, so every look has processes of its own.
+        Where its memory happens to lie, or that it was started second, may make a process slow for good.
         """
-        before = len(self.blocks)
-        checked = self.chance.sample(range(count), min(CHECKED, count))
-        with self._alive(first) as one, self._alive(second) as other:
-            self._block(one, other, checked=False)  # threads start, and pages are touched
-            for number in range(count):
-                if len(self.blocks) >= FEWEST_BLOCKS and time.monotonic() > end:
-                    break
-                self.blocks.append(self._block(one, other, checked=number in checked))
-        return [log_ratio(block) for block in self.blocks[before:]]
+        swapped = len(self.sittings) % 2 == 1
+        with self._alive(second if swapped else first) as early, self._alive(first if swapped else second) as late:
+            pairs = self._pairs(late, early) if swapped else self._pairs(early, late)
+        self.sittings.append(pairs)
+        return weighing.log_ratio([one.taken for one, _ in pairs], [other.taken for _, other in pairs])
+
+    def _pairs(self, one: Candidate, other: Candidate) -> list[Pair]:
+        """So many blocks in the order ABBA, as long as there is time."""
+        end, calls = time.monotonic() + SITTING_SHARE * self.protocol.deadline_seconds, self._drawn()
+        self._block(one, other, calls)  # threads start, and pages are touched
+        pairs: list[Pair] = []
+        for number in range(BLOCKS):
+            if number >= FEWEST_BLOCKS and time.monotonic() > end:
+                break
+            pairs += self._block(one, other, calls)
+        return pairs
+
+    def _drawn(self) -> Iterator[Call]:
+        """Calls in an order drawn by lot, none of them again before all had their turn."""
+        while True:
+            yield from self.chance.sample(self.calls, len(self.calls))
 
     @contextmanager
     def _alive(self, library: Path) -> Iterator[Candidate]:
@@ -178,24 +139,23 @@ class Duel:
         with Candidate(*about, call.scalars, around, self.without) as candidate:
             yield candidate
 
-    def _block(self, one: Candidate, other: Candidate, *, checked: bool) -> Block:
-        first, second = self._pair(one, other, checked=checked)
-        last, before = self._pair(other, one, checked=checked)
+    def _block(self, one: Candidate, other: Candidate, calls: Iterator[Call]) -> tuple[Pair, Pair]:
+        first, second = self._pair(one, other, next(calls))
+        last, before = self._pair(other, one, next(calls))
         return (first, second), (before, last)
 
-    def _pair(self, one: Candidate, other: Candidate, *, checked: bool) -> tuple[Turn, Turn]:
+    def _pair(self, early: Candidate, late: Candidate, call: Call) -> tuple[Turn, Turn]:
         """Both on one call, and in the same places."""
-        calls = [call for call in self.calls if call.checked] if checked else self.calls
-        call, index = self.chance.choice(calls), self.chance.randrange(len(self.sets))
-        return self._turn(one, call, index, checked=checked), self._turn(other, call, index, checked=checked)
+        index = self.chance.randrange(len(self.sets))
+        return self._turn(early, call, index), self._turn(late, call, index)
 
-    def _turn(self, candidate: Candidate, call: Call, index: int, *, checked: bool) -> Turn:
+    def _turn(self, candidate: Candidate, call: Call, index: int) -> Turn:
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
         self._fill(index, call)
         time.sleep(self.lane.settle_seconds)
         reading = candidate.launch(index, call.scalars)
-        if checked:
+        if call.checked:
             self._check(call, index)
         return Turn(reading.inside, reading.outside, crossing)
 
@@ -213,7 +173,7 @@ class Duel:
         """A worker that says less than what is seen from outside would win any duel."""
         if Check.CLOCKS in self.without:
             return
-        for turns in zip(*(pair for block in self.blocks for pair in block), strict=True):
+        for turns in zip(*chain.from_iterable(self.sittings), strict=True):
             inside, outside, crossing = zip(*((one.inside, one.outside, one.crossing) for one in turns), strict=True)
             if doubt := clock.disagreement(Timing(inside), Timing(outside), Timing(crossing)):
                 raise Failed(Status.SUSPECT, doubt)

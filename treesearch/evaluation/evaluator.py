@@ -229,7 +229,7 @@ class Evaluator:
         bench = self._ready_bench()
         assert self._lane is not None, "it was made with the bench"
         about = (self.problem, self.language, self._timed_protocol(), self._lane, bench.deck, bench.sets)
-        made = Duel(*about, walls=self._walls, noise=self.device.noise, without=self._without)
+        made = Duel(*about, walls=self._walls, without=self._without)
         try:
             with cache.timing(self._lane.lock):
                 return made.run(first.library, second.library)

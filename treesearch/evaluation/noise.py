@@ -1,4 +1,7 @@
-"""How far apart two measurements of one kernel are on this machine: what a difference has to beat to mean anything."""
+"""How far apart two verdicts on one kernel are on this machine: what a difference between any has to beat.
+
+A duel needs no such figure (`weighing.py`): it sees what its own processes differ by.
+"""
 
 from __future__ import annotations
 
