@@ -219,14 +219,17 @@ def test_the_archive_of_a_newer_treesearch_is_refused(path: Path, filled: Run, r
         Archive(path, read_only=read_only)
 
 
-def test_an_older_archive_that_may_not_be_upgraded_is_refused(path: Path) -> None:
+@pytest.mark.parametrize("journal", ["DELETE", "WAL"])
+def test_an_older_archive_is_read_without_being_upgraded(path: Path, journal: str) -> None:
     with contextlib.closing(sqlite3.connect(path)) as older:
+        older.execute(f"PRAGMA journal_mode = {journal}")
         older.execute("CREATE TABLE alembic_version (version_num VARCHAR(32))")
         older.commit()
     before = path.read_bytes()
-    with complaint(str(path), "older treesearch", "reading only", "upgrade it"):
-        Archive(path, read_only=True)
+    with Archive(path, read_only=True) as archive:
+        assert archive.runs() == ()
     assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
     with Archive(path) as upgraded:
         assert upgraded.runs() == ()
     with Archive(path, read_only=True) as upgraded:

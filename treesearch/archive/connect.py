@@ -10,12 +10,13 @@ import os
 import re
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from treesearch.errors import ArchiveError
@@ -125,17 +126,40 @@ def _open_recorded(place: Place, path: Path, busy_seconds: float) -> Engine:
     _refuse_folder(path)
     if not path.exists():
         raise ArchiveError(f"there is no archive at {path}; start a run there, or name another with --archive")
-    wal = path.with_name(path.name + "-wal")
-
-    def connect() -> sqlite3.Connection:
-        # Immutable files are read without locks or side files. That is wrong while a writer's log lies beside the
-        # file: then its newest rows are in the log.
-        immutable = "" if wal.exists() and wal.stat().st_size else "&immutable=1"
-        return _connect(f"file:{quote(str(path))}?mode=ro{immutable}", busy_seconds)
-
-    engine = create_engine(place.url, creator=connect, poolclass=NullPool)
+    engine = create_engine(place.url, creator=lambda: _connect(_recorded(path), busy_seconds), poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _recorded(path: Path) -> str:
+    """Immutable files are read without locks or side files. That is wrong while a writer's log lies beside the file:
+    then its newest rows are in the log."""
+    wal = path.with_name(path.name + "-wal")
+    immutable = "" if wal.exists() and wal.stat().st_size else "&immutable=1"
+    return f"file:{quote(str(path))}?mode=ro{immutable}"
+
+
+def upgraded_copy(path: Path, upgrade: Callable[[Connection], None]) -> Engine:
+    """An engine for reading a copy, in memory and upgraded, of a file that is older and has to stay as it is."""
+    with closing(_connect(_recorded(path), busy_seconds=0)) as file:
+        memory = _in_memory(file.serialize())
+    once = create_engine("sqlite://", creator=lambda: memory, poolclass=StaticPool)
+    event.listen(once, "begin", _begin)
+    with once.begin() as connection:
+        upgrade(connection)
+    image = memory.serialize()
+    once.dispose()
+    engine = create_engine("sqlite://", creator=lambda: _in_memory(image), poolclass=NullPool)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _in_memory(image: bytes) -> sqlite3.Connection:
+    """A database of its own that starts as a file's bytes; not in WAL (https://sqlite.org/fileformat.html, 1.3.3),
+    which memory cannot have."""
+    connection = _connect(":memory:", busy_seconds=0)
+    connection.deserialize(image[:18] + b"\1\1" + image[20:])
+    return connection
 
 
 def _refuse_folder(path: Path) -> None:

@@ -195,11 +195,13 @@ def answer_row(request: r.Request, answer: r.Answer) -> s.AnswerRow:
         cost_usd=answer.usage.cost_usd,
         seconds=answer.seconds,
         created=answer.created or now(),
+        templates=request.templates,
     )
 
 
 def request_of(row: s.AnswerRow) -> r.Request:
-    return r.Request(row.run, row.round, r.Stage(row.stage), row.problem, row.parent, row.ordinal, row.prompt)
+    stage = r.Stage(row.stage)
+    return r.Request(row.run, row.round, stage, row.problem, row.parent, row.ordinal, row.prompt, row.templates)
 
 
 def answer_of(row: s.AnswerRow) -> r.Answer:
@@ -235,13 +237,14 @@ def idea_row(proposal: r.Proposal) -> s.IdeaRow:
         mechanism=proposal.idea.mechanism,
         expected_speedup=storable(proposal.idea.expected_speedup),
         risk=proposal.idea.risk,
+        refutation=proposal.idea.refutation,
         dropped=proposal.dropped,
     )
 
 
 def proposal_of(row: s.IdeaRow) -> r.Proposal:
     category = r.Category(row.category)
-    idea = r.Idea(row.title, category, row.mechanism, real(row.expected_speedup), row.risk)
+    idea = r.Idea(row.title, category, row.mechanism, real(row.expected_speedup), row.risk, row.refutation)
     return r.Proposal(row.run, row.round, row.ordinal, row.parent, row.answer or "", idea, row.dropped)
 
 

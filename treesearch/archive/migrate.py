@@ -7,26 +7,34 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from treesearch.archive.connect import Place, writing
+from treesearch.archive.connect import Place, upgraded_copy, writing
 from treesearch.errors import ArchiveError
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """Every schema this treesearch knows, oldest first; the last is current. A test compares it with migrations/."""
 
 _LOCK_KEY = 0x7472656573  # "trees": what processes that migrate one PostgreSQL database agree on
 _one_at_a_time = threading.Lock()  # Alembic keeps the migration under way in module globals
 
 
-def ensure_schema(engine: Engine, place: Place, *, read_only: bool) -> None:
-    """Migrate to the current schema, or raise ArchiveError where that cannot be."""
+def ensure_schema(engine: Engine, place: Place, *, read_only: bool) -> Engine:
+    """Migrate to the current schema, or raise ArchiveError where that cannot be; returns the engine to use.
+
+    That is another one for a file that is open for reading only and older: then a copy in memory is migrated.
+    """
     with engine.connect() as connection:
         revision = _revision(connection, place)
     if revision == REVISIONS[-1]:
-        return
-    if read_only:
+        return engine
+    if read_only and (revision is None or place.path is None):
         raise ArchiveError(_too_old(revision, place))
-    with _one_at_a_time, writing(engine).begin() as connection:
-        _migrate(connection, place)
+    with _one_at_a_time:
+        if read_only and place.path:
+            engine.dispose()
+            return upgraded_copy(place.path, upgrade)
+        with writing(engine).begin() as connection:
+            _migrate(connection, place)
+    return engine
 
 
 def _too_old(revision: str | None, place: Place) -> str:

@@ -56,7 +56,7 @@ class Reader:
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
             try:
-                ensure_schema(self._engine, self._place, read_only=read_only)
+                self._engine = ensure_schema(self._engine, self._place, read_only=read_only)
             except BaseException:  # whatever it was, a failed opening must not keep connections
                 self._engine.dispose()
                 raise

@@ -130,7 +130,7 @@ class RoundRow(Base):
 
 
 class AnswerRow(Base):
-    """A request and its answer; `id` is the request's."""
+    """A request and its answer; `id` is the request's, `templates` the digest of what its prompt was made from."""
 
     __tablename__ = "answers"
 
@@ -154,6 +154,7 @@ class AnswerRow(Base):
     cost_usd: Mapped[float | None]
     seconds: Mapped[float | None]
     created: Mapped[str]
+    templates: Mapped[str]
 
 
 class FailedAskRow(Base):
@@ -188,6 +189,7 @@ class IdeaRow(Base):
     expected_speedup: Mapped[float | None]
     risk: Mapped[str]
     dropped: Mapped[str]
+    refutation: Mapped[str]
 
 
 class KernelRow(Base):

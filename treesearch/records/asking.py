@@ -29,6 +29,8 @@ class Request:
     parent: str
     ordinal: str
     prompt: str
+    templates: str = ""
+    """Digest of the templates that `prompt` was made from; empty where that was not stored yet."""
 
     @property
     def id(self) -> str:

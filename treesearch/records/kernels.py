@@ -28,6 +28,8 @@ class Idea:
     mechanism: str
     expected_speedup: float
     risk: str
+    refutation: str = ""
+    """What would show that it is wrong; empty where nobody said."""
 
 
 @dataclass(frozen=True)
