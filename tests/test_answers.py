@@ -28,8 +28,16 @@ ITEM = {
     "mechanism": "One pass instead of two.",
     "expected_speedup": 1.3,
     "risk": "Register pressure.",
+    "refuted_if": "DRAM traffic stays the same.",
 }
-IDEA = Idea("Fuse the passes", Category.MEMORY, "One pass instead of two.", 1.3, "Register pressure.")
+IDEA = Idea(
+    "Fuse the passes",
+    Category.MEMORY,
+    "One pass instead of two.",
+    1.3,
+    "Register pressure.",
+    "DRAM traffic stays the same.",
+)
 
 
 def item(**changes: object) -> str:
@@ -82,6 +90,23 @@ def test_no_ideas_come_from_an_answer_that_holds_none(text: str) -> None:
     started = time.monotonic()
     assert ideas(text, 8) == ()
     assert time.monotonic() - started < 5
+
+
+def test_an_answer_that_was_cut_off_gives_the_ideas_that_are_whole() -> None:
+    whole = json.dumps([ITEM, ITEM | {"title": "Tile"}, ITEM | {"title": "Lost"}], indent=2)
+    assert [idea.title for idea in ideas("```json\n" + whole[: whole.index("Lost") + 2], 8)] == [IDEA.title, "Tile"]
+
+
+def test_fields_are_known_by_the_names_that_models_give_them() -> None:
+    renamed = {
+        "Name": ITEM["title"],
+        "Category": ITEM["category"],
+        "description": ITEM["mechanism"],
+        "Expected speed-up": "1.3x",
+        "risks": ITEM["risk"],
+        "what would refute it": ITEM["refuted_if"],
+    }
+    assert ideas(json.dumps([renamed]), 8) == (IDEA,)
 
 
 def test_the_first_ideas_are_taken_up_to_the_limit() -> None:

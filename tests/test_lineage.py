@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from treesearch.lineage import Lineage, Reviewed, Standing
+from treesearch.lineage import Conclusion, Lineage, Reviewed, Standing
 from treesearch.records import (
     Accuracy,
     Category,
@@ -165,23 +167,50 @@ def test_a_kernel_that_is_not_evaluated_has_no_outcome(lineage: Lineage) -> None
     assert [outcome.best for outcome in lineage.outcomes(B_FIXED.kernel.id)] == [LEAF]
 
 
-def test_refuted_ideas_failed_or_were_slower(lineage: Lineage) -> None:
-    assert lineage.refuted(ROOT.kernel.id) == (D_STILL, C)
-    assert lineage.refuted(B_FIXED.kernel.id) == (), "as fast as before is not refuted"
+def conclusions(lineage: Lineage, base: Entry) -> list[Conclusion]:
+    return [outcome.conclusion for outcome in lineage.outcomes(base.kernel.id)]
+
+
+def test_an_idea_is_confirmed_refuted_or_left_open_by_its_kernels(lineage: Lineage) -> None:
+    found = [Conclusion.CONFIRMED, Conclusion.CONFIRMED, Conclusion.INCONCLUSIVE, Conclusion.REFUTED]
+    assert conclusions(lineage, ROOT) == found
+    assert conclusions(lineage, B_FIXED) == [Conclusion.REFUTED], "as fast as before is no gain"
+
+
+def test_one_bug_does_not_kill_an_idea_nor_does_one_good_kernel_hide_the_others(lineage: Lineage) -> None:
+    twins, repaired, *_ = lineage.outcomes(ROOT.kernel.id)
+    assert (twins.working, twins.attempts, twins.median) == (2, 2, pytest.approx((8 / 6 + 8 / 5) / 2))
+    assert (repaired.working, repaired.attempts, repaired.median) == (1, 2, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize(("low", "conclusion"), [(1.01, Conclusion.CONFIRMED), (0.99, Conclusion.REFUTED)])
+def test_a_duel_with_the_parent_decides_whatever_the_times_apart_say(low: float, conclusion: Conclusion) -> None:
+    assert A.evaluation is not None
+    assert A.evaluation.measurement is not None
+    duelled = replace(A.evaluation.measurement, parent_speedup=Ratio(1.02, low, 1.03))
+    child = Entry(A.kernel, replace(A.evaluation, measurement=duelled))
+    assert conclusions(Lineage([ROOT, child], [edge(ROOT, child)]), ROOT) == [conclusion]
 
 
 def test_a_suspect_does_not_show_that_its_idea_paid() -> None:
     too_good = suspect(kernel(1, "0.0", ROOT.kernel.id), 0.1)
     lineage = Lineage([ROOT, too_good], [edge(ROOT, too_good)])
-    assert lineage.refuted(ROOT.kernel.id) == (too_good,)
+    assert conclusions(lineage, ROOT) == [Conclusion.INCONCLUSIVE]
     assert lineage.outcomes(ROOT.kernel.id)[0].ratio is None
 
 
-def test_nothing_is_refuted_where_the_parent_has_no_time() -> None:
+def test_nothing_is_concluded_where_the_parent_has_no_time() -> None:
     due, child = Entry(ROOT.kernel), A
     lineage = Lineage([due, child], [edge(due, child)])
     assert lineage.outcomes(ROOT.kernel.id)[0].ratio is None
-    assert lineage.refuted(ROOT.kernel.id) == ()
+    assert conclusions(lineage, ROOT) == [Conclusion.INCONCLUSIVE]
+
+
+def test_a_kernel_may_be_inspired_by_one_of_another_run() -> None:
+    lineage = Lineage([ROOT, A], [edge(ROOT, A), Edge("elsewhere", A.kernel.id, Relation.INSPIRED_BY)])
+    assert lineage.inspirations(A.kernel.id) == ("elsewhere",)
+    assert lineage.inspirations(ROOT.kernel.id) == ()
+    assert lineage.path(A.kernel.id) == (ROOT, A)
 
 
 def test_a_kernel_stands_by_its_verdict_until_something_is_found_out(lineage: Lineage) -> None:
@@ -225,7 +254,7 @@ def test_an_unknown_kernel_is_a_key_error(lineage: Lineage, method: str) -> None
         getattr(lineage, method)("nobody")
 
 
-@pytest.mark.parametrize("method", ["outcomes", "refuted"])
+@pytest.mark.parametrize("method", ["outcomes", "inspirations"])
 def test_outcomes_of_an_unknown_kernel_are_a_key_error(lineage: Lineage, method: str) -> None:
     with pytest.raises(KeyError, match="no kernel nobody"):
         getattr(lineage, method)("nobody")

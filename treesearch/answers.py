@@ -7,12 +7,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from treesearch.languages.language import LAUNCH, Entry
 from treesearch.records import Category, Idea
 
-TITLE_LIMIT, MECHANISM_LIMIT, RISK_LIMIT = 120, 2000, 500
+TITLE_LIMIT, MECHANISM_LIMIT, RISK_LIMIT, REFUTATION_LIMIT = 120, 2000, 500, 500
 """Longest fields of an idea, in characters."""
 
 SOURCE_LIMIT = 512 * 1024
@@ -110,10 +112,11 @@ def ideas(text: str, limit: int) -> tuple[Idea, ...]:
     """At most `limit` ideas, in the answer's order; () if it holds none that can be used.
 
     They are read from the last fenced JSON block that holds any, else from the first bare array of
-    objects or object with `ideas`. An idea needs a title and a mechanism; the rest is guessed.
+    objects or object with `ideas`, else, as in an answer that was cut off, from the objects that are whole.
+    An idea needs a title and a mechanism; the rest is guessed.
     """
     text = _storable(text)
-    found = (_read(value) for value in (*_fenced_json(text), *_bare_json(text)))
+    found = (_read(value) for value in chain(_fenced_json(text), _bare_json(text), _whole_objects(text)))
     return next((ideas for ideas in found if ideas), ())[: max(limit, 0)]
 
 
@@ -129,16 +132,29 @@ def _bare_json(text: str) -> Iterator[object]:
         yield from _parsed(text[start.start() :])
 
 
+def _whole_objects(text: str) -> Iterator[object]:
+    tidy, end, found = _tidied(text), 0, []
+    starts = re.finditer(r'\{\s*"', tidy)
+    for start, _ in zip(starts, range(_JSON_ATTEMPTS), strict=False):
+        if start.start() >= end:
+            with suppress(ValueError, RecursionError):
+                value, end = _DECODER.raw_decode(tidy, start.start())
+                found.append(value)
+    yield found
+
+
+_DECODER = json.JSONDecoder(strict=False)
 _STRING_OR_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[\]}])', re.DOTALL)
 
 
 def _parsed(text: str) -> Iterator[object]:
     """The JSON value that `text` starts with, if any. Trailing commas and raw newlines are forgiven."""
-    tidy = _STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text)
-    try:
-        yield json.JSONDecoder(strict=False).raw_decode(tidy)[0]
-    except (ValueError, RecursionError):
-        return
+    with suppress(ValueError, RecursionError):
+        yield _DECODER.raw_decode(_tidied(text))[0]
+
+
+def _tidied(text: str) -> str:
+    return _STRING_OR_TRAILING_COMMA.sub(lambda match: match[1] or "", text)
 
 
 def _read(value: object) -> tuple[Idea, ...]:
@@ -148,18 +164,36 @@ def _read(value: object) -> tuple[Idea, ...]:
     return tuple(idea for item in items if isinstance(item, dict) and (idea := _idea(item)))
 
 
+_NAMES = {
+    "title": ("title", "name", "idea"),
+    "category": ("category", "kind"),
+    "mechanism": ("mechanism", "description", "hypothesis"),
+    "speedup": ("expectedspeedup", "speedup", "expected", "predictedspeedup"),
+    "risk": ("risk", "risks"),
+    "refutation": ("refutedif", "refutation", "refutedby", "whatwouldrefuteit", "falsifiedby"),
+}
+"""What models call the fields of an idea, letters alone; the first is what prompts ask for."""
+
+
 def _idea(item: dict[str, object]) -> Idea | None:
-    title = _field(item, "title", TITLE_LIMIT)
-    mechanism = _field(item, "mechanism", MECHANISM_LIMIT)
+    given = {re.sub(r"[^a-z]", "", key.lower()): value for key, value in item.items()}
+    fields = {name: next((given[key] for key in keys if key in given), None) for name, keys in _NAMES.items()}
+    title = _field(fields["title"], TITLE_LIMIT)
+    mechanism = _field(fields["mechanism"], MECHANISM_LIMIT)
     if not title or not mechanism:
         return None
-    category = _category(_field(item, "category", TITLE_LIMIT) or title)
-    return Idea(title, category, mechanism, _speedup(item.get("expected_speedup")), _field(item, "risk", RISK_LIMIT))
+    return Idea(
+        title,
+        _category(_field(fields["category"], TITLE_LIMIT) or title),
+        mechanism,
+        _speedup(fields["speedup"]),
+        _field(fields["risk"], RISK_LIMIT),
+        _field(fields["refutation"], REFUTATION_LIMIT),
+    )
 
 
-def _field(item: dict[str, object], key: str, limit: int) -> str:
+def _field(value: object, limit: int) -> str:
     """One line of printable text: control and formatting characters could steer a terminal or a prompt."""
-    value = item.get(key)
     text = " ".join(value.split()) if isinstance(value, str) else ""
     kept = "".join(char for char in text if not unicodedata.category(char).startswith("C"))
     return kept[:limit].strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,6 +16,17 @@ DESCENT = (Relation.REFINES, Relation.REPAIRS)
 """The relations that make a kernel another's child."""
 
 
+class Conclusion(StrEnum):
+    """What the kernels of an idea say about it."""
+
+    CONFIRMED = "confirmed"
+    """One of them is faster than its parent."""
+    REFUTED = "refuted"
+    """Some work, and none is faster."""
+    INCONCLUSIVE = "inconclusive"
+    """None works, which may be their fault rather than the idea's, or the parent has no time."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What came of one idea: `best` is its best evaluated kernel, repairs included."""
@@ -23,13 +35,22 @@ class Outcome:
     best: Entry
     ratio: float | None
     """Parent's time ÷ `best`'s time; None if `best` is not verified or the parent has no time."""
+    median: float | None
+    """The median of parent's time ÷ kernel's time over those that are verified; None as for `ratio`."""
     attempts: int
     """How many of the idea's kernels have been evaluated."""
+    working: int
+    """How many of those are verified."""
 
     @property
-    def paid(self) -> bool:
-        """Verified and at least as fast as the parent, as far as times are known."""
-        return self.best.verified and (self.ratio is None or self.ratio >= 1)
+    def conclusion(self) -> Conclusion:
+        """Where `best` was launched in turn with its parent, that decides, else the ratio of their times."""
+        if self.ratio is None:
+            return Conclusion.INCONCLUSIVE
+        measured = self.best.evaluation.measurement if self.best.evaluation else None
+        in_turn = measured.parent_speedup if measured else None
+        gained = in_turn.low > 1 if in_turn else self.ratio > 1
+        return Conclusion.CONFIRMED if gained else Conclusion.REFUTED
 
 
 class Standing(StrEnum):
@@ -64,8 +85,8 @@ class Lineage:
     """Kernels with their evaluations, and the edges between them.
 
     A kernel descends from at most one other, its parent, which it `refines` or `repairs`; an
-    `inspired_by` edge is no descent. A kernel without a parent is a root.
-    Raises ValueError if an edge names an unknown kernel, if ids repeat, if a kernel has two parents,
+    `inspired_by` edge is no descent, and may come from a kernel of another run. A kernel without a parent is a root.
+    Raises ValueError if another edge names an unknown kernel, if ids repeat, if a kernel has two parents,
     or if edges form a cycle. Methods that take a kernel's id raise KeyError for one that is unknown.
     """
 
@@ -78,6 +99,7 @@ class Lineage:
         self._graph: nx.DiGraph[str] = nx.DiGraph()
         self._graph.add_nodes_from((id, {"entry": entry}) for id, entry in self._entries.items())
         self._parents: dict[str, Edge] = {}
+        self._inspirations: dict[str, list[str]] = {}
         # Descent comes last: between the same two kernels it outranks an inspiration.
         for edge in sorted(edges, key=lambda edge: edge.relation in DESCENT):
             self._connect(edge)
@@ -85,6 +107,10 @@ class Lineage:
             raise ValueError("the edges form a cycle: " + " → ".join(node for node, _ in nx.find_cycle(self._graph)))
 
     def _connect(self, edge: Edge) -> None:
+        if edge.relation is Relation.INSPIRED_BY:
+            self._inspirations.setdefault(edge.child, []).append(edge.parent)
+            if edge.parent not in self._entries:
+                return
         for end in (edge.parent, edge.child):
             if end not in self._entries:
                 raise ValueError(f"the edge {edge.parent} → {edge.child} names an unknown kernel, {end}")
@@ -145,6 +171,11 @@ class Lineage:
         linked = [self._entries[child] for child, edge in edges if edge["relation"] in relations]
         return tuple(sorted(linked, key=lambda entry: _place(entry.kernel)))
 
+    def inspirations(self, id: str) -> tuple[str, ...]:
+        """Ids of the kernels, of this run or another, that `id` was inspired by."""
+        self.entry(id)
+        return tuple(sorted(self._inspirations.get(id, ())))
+
     def siblings(self, id: str) -> tuple[Entry, ...]:
         """The other children of `id`'s parent; of a root, the other roots."""
         parent = self.parent(id)
@@ -199,19 +230,20 @@ class Lineage:
             yield child
             yield from self._repairs(child.kernel.id)
 
-    def refuted(self, id: str) -> tuple[Entry, ...]:
-        """The best kernel of each idea about `id` that did not pay: none verified, or all slower than `id`."""
-        return tuple(outcome.best for outcome in self.outcomes(id) if not outcome.paid)
-
 
 def _outcome(base: Entry, attempts: list[Entry]) -> Outcome:
     verified = [entry for entry in attempts if entry.verified]
     best = min(verified, key=_milliseconds) if verified else attempts[-1]
-    ratio = None
-    if verified and base.milliseconds and best.milliseconds:
-        ratio = base.milliseconds / best.milliseconds
+    ratios = [base.milliseconds / _milliseconds(entry) for entry in verified] if base.milliseconds else []
     assert best.kernel.proposal is not None
-    return Outcome(best.kernel.proposal.idea, best, ratio, len(attempts))
+    return Outcome(
+        best.kernel.proposal.idea,
+        best,
+        max(ratios, default=None),
+        statistics.median(ratios) if ratios else None,
+        len(attempts),
+        len(verified),
+    )
 
 
 def _milliseconds(entry: Entry) -> float:

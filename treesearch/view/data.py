@@ -95,6 +95,7 @@ def idea(proposed: Idea | None) -> Json | None:
         "mechanism": proposed.mechanism,
         "expected_speedup": proposed.expected_speedup,
         "risk": proposed.risk,
+        "refutation": proposed.refutation,
     }
 
 
@@ -108,6 +109,7 @@ def entry(node: Entry, lineage: Lineage) -> Json:
         "round": node.kernel.round,
         "ordinal": node.kernel.ordinal,
         "parent": parent.kernel.id if parent else None,
+        "inspired_by": list(lineage.inspirations(node.kernel.id)),
         "idea": idea(node.kernel.idea),
         "standing": str(reviewed.standing) if reviewed else None,
         "standing_reason": reviewed.reason if reviewed else None,

@@ -205,6 +205,10 @@ def kernel(
     if node.idea:
         title = f"{text.one_line(node.idea.title)} ({node.idea.category}, expected {node.idea.expected_speedup:g}×)"
         parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
+        if node.idea.refutation:
+            parts.append(Text(f"refuted if: {text.visible(node.idea.refutation)}"))
+    if inspired := lineage.inspirations(node.id):
+        parts.append(Text(f"inspired by {', '.join(inspired)}"))
     if judged and judged.measurement:
         parts += [*_winning(baselines(entry), again), *([floor(entry, bound)] if bound else []), accuracy(entry)]
     if judged:
