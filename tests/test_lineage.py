@@ -179,8 +179,8 @@ def test_an_idea_is_confirmed_refuted_or_left_open_by_its_kernels(lineage: Linea
 
 def test_one_bug_does_not_kill_an_idea_nor_does_one_good_kernel_hide_the_others(lineage: Lineage) -> None:
     twins, repaired, *_ = lineage.outcomes(ROOT.kernel.id)
-    assert (twins.working, twins.attempts, twins.median) == (2, 2, pytest.approx((8 / 6 + 8 / 5) / 2))
-    assert (repaired.working, repaired.attempts, repaired.median) == (1, 2, pytest.approx(2.0))
+    assert [(one.working, one.attempts) for one in (twins, repaired)] == [(2, 2), (1, 2)]
+    assert [twins.median, repaired.median] == pytest.approx([(8 / 6 + 8 / 5) / 2, 2.0])
 
 
 @pytest.mark.parametrize(("low", "conclusion"), [(1.01, Conclusion.CONFIRMED), (0.99, Conclusion.REFUTED)])

@@ -257,7 +257,7 @@ def test_the_list_of_tried_ideas_is_bounded_and_says_what_it_leaves_out() -> Non
     assert len(listed) == prompts.TRIED_LIMIT
     assert any("Unroll by 49 in round 2" in line for line in listed), "the latest about the parent"
     assert not any("Unroll by 1 in round 2" in line for line in listed)
-    assert "(71 more," in text
+    assert "(70 more," in text, "the idea that led to the parent is told as its way"
 
 
 def test_implementations_of_one_idea_are_told_apart() -> None:
@@ -311,7 +311,7 @@ def test_an_answer_in_the_asked_form_is_understood() -> None:
 
 def test_templates_fail_on_a_name_that_does_not_exist() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        prompts._render("repair.md.j2", problem=PROBLEM)
+        prompts.SHIPPED.render("repair.md.j2", problem=PROBLEM)
 
 
 def test_every_template_is_used() -> None:

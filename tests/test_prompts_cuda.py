@@ -246,6 +246,9 @@ def test_only_hopper_is_told_about_hopper() -> None:
     assert "### Fragments" in ask_kernel()
     assert "### Fragments" not in ask_ideas()
     assert "### Fragments" not in ask_kernel(None, None)
+    assert "### Matrix products" in ask_kernel()
+    assert "### Matrix products" not in ask_kernel(device=replace(DEVICE, architecture="sm_100"))
+    assert "### Matrix products" not in ask_ideas(), "ideas need the short page alone"
 
 
 def test_the_floor_and_how_far_the_kernel_is_from_it_are_told() -> None:
@@ -307,6 +310,9 @@ def test_every_fragment_of_the_prompt_builds_for_hopper(tmp_path: Path) -> None:
         "template __global__ void ring<4, 1024>(const float*, float*, int64_t);\n"
         "template __device__ float cluster_sum<4>(float, float (&)[4]);\n"
         "template __device__ void wgmma_wait<0>();\ntemplate __device__ void settle<8>(float (&)[8]);\n"
+        "template __device__ void copies_wait<0>();\n"
+        "static_assert(swizzled<128>(5 * 128 + 3 * 16) == 5 * 128 + (3 ^ 5) * 16);\n"
+        "static_assert(swizzled<64>(5 * 128 + 16) == 5 * 128 + 0 && swizzled<32>(5 * 128) == 5 * 128 + 16);\n"
         "__global__ void copy(float* to) { *to = 1; }\n"
         "cudaError_t start(float* to, cudaStream_t stream) {\n"
         "    return launch_with(cudaLaunchAttributeCooperative, copy, dim3(1), dim3(1), 0, stream, to);\n}\n"
@@ -320,6 +326,7 @@ def test_every_fragment_of_the_prompt_builds_for_hopper(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     defined = set(re.findall(r"^__(?:device|global)__ [\w ]+?(\w+)\(", fragments, re.MULTILINE))
-    assert len(defined) > 15
+    defined.discard("__launch_bounds__")
+    assert len(defined) > 35
     reached = set(re.findall(r"Function properties for (\S+)", done.stdout + done.stderr))
     assert [name for name in sorted(defined) if not any(name in mangled for mangled in reached)] == []

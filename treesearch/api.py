@@ -23,8 +23,10 @@ from treesearch.events import Asking, Observer, Preparing, Replaying, RunOpened,
 from treesearch.lineage import Lineage
 from treesearch.models import Model, ModelOptions, ReplayModel
 from treesearch.policies import Policy
+from treesearch.prompts import SHIPPED as SHIPPED_PROMPTS
+from treesearch.prompts import overridden
 from treesearch.records import Config, Device, Entry, Evaluation, Problem, Request, Run, Sampling, Stage
-from treesearch.steps import recorded
+from treesearch.steps import bank, recorded
 from treesearch.steps.absorb import Absorbed
 from treesearch.steps.absorb import absorb as take_in
 from treesearch.steps.task import Judge, Task, always, asking
@@ -64,6 +66,8 @@ def search(
     deadline_seconds: float = 20.0,
     sampling: Sampling = DEFAULT_SAMPLING,
     options: ModelOptions = DEFAULT_OPTIONS,
+    prompts: str | os.PathLike[str] | None = None,
+    inspire: Sequence[str] = (),
     archive: Archive | str | os.PathLike[str] | None = None,
     new: bool = False,
     observe: Observer = silent,
@@ -77,6 +81,8 @@ def search(
     shipped record's answers. `archive` is a store or its URL, by default the working archive. Counts left at
     None are 5 rounds, 8 ideas, 3 implementations, a beam of 4, one repair. A policy of your own is a function
     from a lineage and a beam to kernel ids. `new` starts afresh instead of continuing. Deadlines are seconds.
+    `prompts` is a folder of templates that take the place of their shipped namesakes; `inspire` are ids of kernels, of
+    any problem, that models are shown.
 
     `device` is this machine's by default, else the id or a part of the name of one that an archive knows, or the path
     of a description. Where that is another machine's, every round raises Waiting with the bundle that is to be judged
@@ -102,7 +108,9 @@ def search(
         sampling=sampling,
     )
     function = policies.named(policy) if isinstance(policy, str) else policy
+    templates = overridden(prompts) if prompts else SHIPPED_PROMPTS
     with _store(archive) as store:
+        banked = bank.inspirations(store, subject, goal.language, inspire)
         opened = _open_models(config, subject, options, store, observe)
         run = store.open_run(subject, config, goal.device, new=new)
         with (
@@ -111,7 +119,7 @@ def search(
         ):
             observe(RunOpened(run, store.entries(run.id)))
             task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)
-            lineage = loop.search(task)
+            lineage = loop.search(replace(task, templates=templates, bank=banked))
         return Result(store.run(run.id), lineage)
 
 
@@ -132,7 +140,7 @@ def evaluate(
     that is to be judged there, where `device` names another machine's (see `search`; `archive` may know it).
     """
     paths = [Path(file) for file in files]
-    sources = [_read(path) for path in paths]
+    sources = [read_source(path) for path in paths]
     spoken = [languages.of_file(path) for path in paths]
     goals = {language.name: _device(device, language.name, archive, here) for language in spoken}
     subject = problem.load(os.fspath(name))
@@ -324,7 +332,8 @@ def _evaluator(
     return Evaluator(subject, goal.language, protocol, goal.device, announce=announce, promoted=promoted)
 
 
-def _read(path: Path) -> str:
+def read_source(path: Path) -> str:
+    """The text of a kernel's file. Raises UsageError where it cannot be read."""
     try:
         return path.read_text(errors="replace")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Policies: plain functions that pick the next round's parents from a lineage.
+"""Policies: plain functions that pick the next round's parents from a lineage, and which ideas are tried.
 
 Why not simply the fastest kernel? In the published Conv2D trajectory (7.02 ms down to 0.795 ms in 13
 steps) steps 1, 3, 7 and 11 got *slower* and still lie on the winning line, and steps 4 and 8 only won back
@@ -11,12 +11,13 @@ not, or not yet, clearly faster than what it came from. `fastest` is the plain b
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from treesearch.errors import UsageError
-from treesearch.records import Entry, Relation
+from treesearch.records import Entry, Idea, Relation
 
 if TYPE_CHECKING:
     from treesearch.lineage import Lineage
@@ -118,6 +119,44 @@ def _milliseconds(entry: Entry) -> float:
 
 def _promise(entry: Entry) -> float:
     return entry.kernel.idea.expected_speedup if entry.kernel.idea else 0.0
+
+
+# ── ideas ───────────────────────────────────────────────────────────────────────────────────────
+
+CHANCES = {"low": 0.8, "medium": 0.5, "high": 0.2}
+"""Chance that an idea pays, by the first of these words in its `risk`; without one, as for `medium`."""
+
+
+def keep(ideas: Sequence[Idea], count: int) -> tuple[Idea, ...]:
+    """At most `count` ideas: in turn the best expected, the boldest and the safest of those left, as often as needed.
+
+    Expected is the predicted gain times the chance of it, bold the largest predicted gain, safe the best chance.
+    """
+    left, kept = list(ideas), list[Idea]()
+    for place in range(min(count, len(left))):
+        kept.append(max(left, key=_TASTES[place % len(_TASTES)]))
+        left.remove(kept[-1])
+    return tuple(kept)
+
+
+def _chance(idea: Idea) -> float:
+    words = re.findall(r"[a-z]+", idea.risk.lower())
+    return next((CHANCES[word] for word in words if word in CHANCES), CHANCES["medium"])
+
+
+def _expected(idea: Idea) -> tuple[float, float]:
+    return _chance(idea) * (idea.expected_speedup - 1), _chance(idea)
+
+
+def _bold(idea: Idea) -> tuple[float, float]:
+    return idea.expected_speedup, -_chance(idea)
+
+
+def _safe(idea: Idea) -> tuple[float, float]:
+    return _chance(idea), idea.expected_speedup
+
+
+_TASTES = (_expected, _bold, _safe)
 
 
 POLICIES: dict[str, Policy] = {"diverse": diverse, "fastest": fastest}

@@ -91,7 +91,7 @@ def ideas(prompt: str) -> str:
 
 
 def is_ideas(prompt: str) -> bool:
-    return "Propose exactly" in prompt.split("\n\n", 1)[0]
+    return "Propose exactly" in prompt
 
 
 def is_repair(prompt: str) -> bool:

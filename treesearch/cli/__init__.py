@@ -20,6 +20,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "run": "Search for a faster kernel of PROBLEM.",
     "problems": "List the problems, or check one.",
+    "build": "Show what the compiler makes of a kernel, without running it.",
     "evaluate": "Build, verify and time kernels from files.",
     "work": "Judge a bundle of kernels on this machine.",
     "absorb": "Take in the verdicts that `treesearch work` wrote.",

@@ -55,6 +55,10 @@ EFFORTS = ("minimal", "low", "medium", "high")
     show_default=True,
     help="Seconds one answer may take.",
 )
+@click.option("--prompts", metavar="DIR", help="Templates that take the place of the shipped ones of the same name.")
+@click.option(
+    "--inspire", multiple=True, metavar="KERNEL", help="A kernel, of any problem, to show to models; repeatable."
+)
 @click.option("--wait", is_flag=True, help="With file/: wait for the answers instead of stopping with exit code 75.")
 @click.option("--new", is_flag=True, help="Start afresh instead of continuing the same search.")
 @common.archive_option
@@ -76,6 +80,8 @@ def run(
     effort: str | None,
     api_base: str | None,
     timeout: float,
+    prompts: str | None,
+    inspire: tuple[str, ...],
     wait: bool,
     new: bool,
     archive: str | None,
@@ -114,6 +120,8 @@ def run(
             deadline_seconds=deadline,
             sampling=Sampling(temperature, max_tokens, effort),
             options=ModelOptions(timeout_seconds=timeout, api_base=api_base, wait=wait),
+            prompts=prompts,
+            inspire=inspire,
             archive=store,
             new=new,
             observe=progress,

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from treesearch.feedback.seen import Launch, Metric, Seen
-from treesearch.feedback.text import LIMIT, text
+from treesearch.feedback.text import LIMIT, of_build, text
 
-__all__ = ["LIMIT", "Launch", "Metric", "Seen", "text"]
+__all__ = ["LIMIT", "Launch", "Metric", "Seen", "of_build", "text"]

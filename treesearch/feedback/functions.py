@@ -17,8 +17,11 @@ LONGEST_NAME = 600
 """A longer name is left out; none is shortened."""
 
 
-def described(taken: Sequence[Resources], architecture: str, device: Device, seen: Seen, limit: int) -> str:
-    """A paragraph for each function in at most `limit` characters, launched ones first; the last ones are left out."""
+def described(taken: Sequence[Resources], architecture: str, device: Device | None, seen: Seen, limit: int) -> str:
+    """A paragraph for each function in at most `limit` characters, launched ones first; the last ones are left out.
+
+    Without a device nothing is said of how much of it a launch fills.
+    """
     paragraphs = [_paragraph(name, taken, architecture, device, seen) for name in _names(taken, seen)]
     if not paragraphs:
         return ""
@@ -40,7 +43,7 @@ def _names(taken: Sequence[Resources], seen: Seen) -> list[str]:
     return list(dict.fromkeys([*launched, *compiled, *disassembled]))
 
 
-def _paragraph(name: str, taken: Sequence[Resources], architecture: str, device: Device, seen: Seen) -> str:
+def _paragraph(name: str, taken: Sequence[Resources], architecture: str, device: Device | None, seen: Seen) -> str:
     resources = [one for one in taken if one.function == name]
     metrics = [metric for metric in seen.metrics if metric.function == name]
     lines = [
@@ -71,7 +74,7 @@ def _resources(taken: Resources) -> str:
     )
 
 
-def _launch(launch: Launch, taken: Resources | None, architecture: str, device: Device) -> str:
+def _launch(launch: Launch, taken: Resources | None, architecture: str, device: Device | None) -> str:
     times = "launched" if launch.times == 1 else f"launched {launch.times} times"
     shape = f"grid {_extent(launch.grid)}, block {_extent(launch.block)}"
     told = f"{times}: {shape}, dynamic shared memory {size(launch.shared_bytes)}"
@@ -79,7 +82,7 @@ def _launch(launch: Launch, taken: Resources | None, architecture: str, device: 
         return told
     shared = taken.shared_bytes + launch.shared_bytes
     held = occupancy(architecture, launch.threads, taken.registers, shared)
-    if held is None:
+    if held is None or device is None:
         return told
     waves = launch.blocks / (held.blocks * device.cores)
     return (

@@ -8,6 +8,7 @@ from treesearch.feedback import functions, speed
 from treesearch.feedback.figures import ESCAPES, excerpt
 from treesearch.feedback.seen import Seen
 from treesearch.languages import Language
+from treesearch.languages.mix import Mix
 from treesearch.records import Device, Evaluation, Problem, Status
 
 LIMIT = 6000
@@ -36,6 +37,17 @@ def text(problem: Problem, language: Language, device: Device, evaluation: Evalu
     ]
     left = LIMIT - len(_joined(parts)) - 100
     return _joined([*parts, _said(language.readable(log), min(left, LOG_LIMIT))])
+
+
+def of_build(language: Language, log: str, error: str, mixes: Sequence[Mix]) -> str:
+    """What a compiler and a disassembler say of a source that has no verdict, in at most LIMIT characters.
+
+    `error` is why it does not build, or nothing.
+    """
+    if error:
+        return excerpt(_clean(error), LIMIT)
+    made = functions.described(language.resources(log), "", None, Seen(mixes=tuple(mixes)), FUNCTIONS_LIMIT)
+    return _joined([made, _said(language.readable(log), LIMIT - FUNCTIONS_LIMIT - len(GAP) - 100)])
 
 
 def _status(evaluation: Evaluation) -> str:

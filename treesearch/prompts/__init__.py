@@ -1,31 +1,50 @@
-"""Render the templates of prompts/ from records.
+"""What models are asked: the templates of prompts/, rendered from records.
 
-Text that comes from a candidate (its source, what the compiler said about it) is quoted in a fence longer than
-any run of backticks inside, so that no comment can pass for a part of the prompt.
+Every question about a run begins with the same text, the contract, the machine and the problem, so that a provider
+that keeps the beginnings of prompts has it at hand; what it is about comes next, and the task last.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
-import jinja2
-
-from treesearch import feedback, resources, roofline
-from treesearch.feedback import figures
+from treesearch import feedback, roofline
+from treesearch.prompts.history import STEPS_LIMIT, TRIED_LIMIT, steps, tried
+from treesearch.prompts.templates import SHIPPED, Templates, fenced, overridden
 from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
     from treesearch.languages import Language
-    from treesearch.lineage import Lineage, Outcome
+    from treesearch.lineage import Lineage
 
-TRIED_LIMIT = 30
-"""Ideas listed as tried; those about the parent itself are sure of two thirds."""
+__all__ = [
+    "SHIPPED",
+    "STEPS_LIMIT",
+    "TRIED_LIMIT",
+    "Inspiration",
+    "Templates",
+    "fenced",
+    "ideas",
+    "kernel",
+    "overridden",
+    "repair",
+]
 
-STEPS_LIMIT = 30
-"""Steps listed of the way to the parent, the latest ones."""
+
+@dataclass(frozen=True)
+class Inspiration:
+    """A verified kernel of the bank: of another problem with operators in common, or one that a person named."""
+
+    problem: str
+    entry: Entry
+    source: str
+    """Its source, or head and tail of one that is too long."""
+    shared: tuple[str, ...]
+    """Operators that both problems have."""
+    asked: bool = False
+    """Whether a person named it."""
 
 
 def ideas(
@@ -37,20 +56,26 @@ def ideas(
     count: int,
     *,
     baselines: Measurement | None = None,
+    bank: Sequence[Inspiration] = (),
+    known: Sequence[Idea] = (),
+    templates: Templates = SHIPPED,
 ) -> str:
     """Ask for `count` ideas about `parent`, given what was tried in `lineage`.
 
-    `baselines` stands in where the parent has no timing of its own on this machine.
+    `baselines` stands in where the parent has no timing of its own on this machine. `known` are ideas of an earlier
+    answer to the same question, which are not wanted again.
     """
-    return _render(
+    return templates.render(
         "ideas.md.j2",
         **_about(problem, language, device, parent),
+        bank=bank,
         count=count,
+        known=known,
         baselines=baselines,
         categories=[category.value for category in Category],
         fastest=lineage.fastest(),
-        steps=_steps(lineage.path(parent.kernel.id)),
-        tried=_tried(lineage, parent.kernel.id),
+        steps=steps(lineage.path(parent.kernel.id)),
+        tried=tried(lineage, parent),
     )
 
 
@@ -63,11 +88,14 @@ def kernel(
     idea: Idea | None,
     variant: int,
     variants: int,
+    bank: Sequence[Inspiration] = (),
+    templates: Templates = SHIPPED,
 ) -> str:
     """Ask for implementation `variant` (from 0) of `variants` of `idea` on `parent`; in round 0 both are None."""
-    return _render(
+    return templates.render(
         "kernel.md.j2",
         **_about(problem, language, device, parent),
+        bank=bank if parent else (),
         baselines=None,
         idea=idea,
         variant=variant,
@@ -75,9 +103,18 @@ def kernel(
     )
 
 
-def repair(problem: Problem, language: Language, device: Device, failed: Entry, idea: Idea | None) -> str:
+def repair(
+    problem: Problem,
+    language: Language,
+    device: Device,
+    failed: Entry,
+    idea: Idea | None,
+    *,
+    templates: Templates = SHIPPED,
+) -> str:
     """Ask for a kernel that works in place of `failed`, which holds what went wrong."""
-    return _render("repair.md.j2", **_about(problem, language, device, failed), failed=failed, idea=idea)
+    about = _about(problem, language, device, failed)
+    return templates.render("repair.md.j2", **about, bank=(), failed=failed, idea=idea)
 
 
 # ── what the templates see ──────────────────────────────────────────────────────────────────────
@@ -91,31 +128,16 @@ class Traffic:
     written: int
 
 
-@dataclass(frozen=True)
-class Steps:
-    entries: tuple[Entry, ...]
-    skipped: int
-
-
-@dataclass(frozen=True)
-class Tried:
-    here: tuple[Outcome, ...]
-    elsewhere: tuple[Outcome, ...]
-    left_out: int
-
-
 def _about(problem: Problem, language: Language, device: Device, entry: Entry | None) -> dict[str, object]:
     """What every prompt says."""
-    gpu = device.kind == "cuda"
     return {
         "problem": problem,
         "language": language,
         "device": device,
         "parent": entry,
-        "gpu": gpu,
+        "gpu": device.kind == "cuda",
         "architecture": device.architecture or language.architecture,
-        "threads": entry.evaluation.protocol.threads if entry and entry.evaluation and not gpu else None,
-        "traffic": _traffic(problem),
+        "traffic": Traffic(problem.bytes_read, problem.bytes_written),
         "floor": roofline.floor(problem, device),
         "profile": _profile(problem, language, device, entry),
     }
@@ -126,86 +148,3 @@ def _profile(problem: Problem, language: Language, device: Device, entry: Entry 
     if entry is None or entry.evaluation is None:
         return ""
     return entry.evaluation.profile or feedback.text(problem, language, device, entry.evaluation)
-
-
-def _traffic(problem: Problem) -> Traffic:
-    return Traffic(problem.bytes_read, problem.bytes_written)
-
-
-def _steps(path: tuple[Entry, ...]) -> Steps | None:
-    """Verified kernels on the way to the parent. A root has not come a long way, so None."""
-    verified = tuple(entry for entry in path if entry.verified)
-    if len(verified) < 2:
-        return None
-    return Steps(verified[-STEPS_LIMIT:], len(verified[:-STEPS_LIMIT]))
-
-
-def _tried(lineage: Lineage, parent: str) -> Tried:
-    """Ideas tried on the parent, the latest ones, and elsewhere, the most and the least successful ones."""
-    here = lineage.outcomes(parent)
-    others = (entry.kernel.id for entry in lineage.entries if entry.kernel.id != parent)
-    found = [outcome for other in others for outcome in lineage.outcomes(other)]
-    elsewhere = tuple(sorted(found, key=lambda outcome: outcome.ratio or 0.0, reverse=True))
-    here_kept = here[-max(TRIED_LIMIT * 2 // 3, TRIED_LIMIT - len(elsewhere)) :]
-    elsewhere_kept = _ends(elsewhere, TRIED_LIMIT - len(here_kept))
-    return Tried(here_kept, elsewhere_kept, len(here) + len(elsewhere) - len(here_kept) - len(elsewhere_kept))
-
-
-def _ends(outcomes: tuple[Outcome, ...], count: int) -> tuple[Outcome, ...]:
-    """The first and last of them, `count` in all."""
-    if len(outcomes) <= count:
-        return outcomes
-    return outcomes[: count - count // 2] + outcomes[len(outcomes) - count // 2 :]
-
-
-# ── rendering ───────────────────────────────────────────────────────────────────────────────────
-
-
-def _render(template: str, **values: object) -> str:
-    text = _environment().get_template(template).render(**values)
-    return _FENCED_OR_GAP.sub(lambda match: match[0] if match["fence"] else "\n\n", text).strip() + "\n"
-
-
-_FENCED_OR_GAP = re.compile(r"^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$|\n{3,}", re.MULTILINE | re.DOTALL)
-"""Gaps that optional parts of a template leave, but not blank lines of quoted text."""
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resources.prompts()),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # the output is Markdown for a model; `fenced` is the quoting
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        fenced=fenced,
-        line=_line,
-        inline=_inline,
-        bytes=figures.size,
-        rate=figures.rate,
-        rates=lambda rates: ", ".join(f"{one.precision} {figures.rate(one.flops)}" for one in rates),
-        ms=figures.ms,
-        ratio=figures.ratio,
-    )
-    return environment
-
-
-def fenced(text: str, tag: str = "") -> str:
-    """`text` as a fenced block that it cannot close; terminal escapes and control characters removed."""
-    cleaned = figures.ESCAPES.sub("", text.replace("\r\n", "\n")).strip("\n")
-    longest = max((len(run) for run in re.findall(r"`+", cleaned)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{tag}\n{cleaned}\n{fence}"
-
-
-def _line(text: str) -> str:
-    return " ".join(figures.ESCAPES.sub(" ", str(text)).split())
-
-
-def _inline(text: str, limit: int = 120) -> str:
-    """The start of a text as inline code."""
-    short = _line(text).replace("`", "'")
-    return f"`{short[:limit]}…`" if len(short) > limit else f"`{short}`"

@@ -146,7 +146,7 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     kernel = replace(
         kernel, source=answers.code(answer.text, task.language.fences, task.language.entry), answer=request.id
     )
-    task.archive.save_kernel(kernel, _edges(kernel, slot))
+    task.archive.save_kernel(kernel, _edges(task, kernel, slot))
     return kernel
 
 
@@ -156,20 +156,31 @@ def _request(task: Task, number: int, slot: Slot) -> Request:
     name = idea_name(idea) if idea else f"seed{number}"
     common = (task.problem, task.language, task.device)
     if slot.failed is not None:
-        prompt = prompts.repair(*common, slot.failed, idea)
+        prompt = prompts.repair(*common, slot.failed, idea, templates=task.templates)
         ordinal = f"{name}.{slot.variant}r{slot.repair}"
         return task.request(number, Stage.REPAIR, slot.failed.kernel.digest, ordinal, prompt)
-    prompt = prompts.kernel(*common, parent=slot.parent, idea=idea, variant=slot.variant, variants=slot.variants)
+    prompt = prompts.kernel(
+        *common,
+        parent=slot.parent,
+        idea=idea,
+        variant=slot.variant,
+        variants=slot.variants,
+        bank=task.bank,
+        templates=task.templates,
+    )
     parent = slot.parent.kernel.digest if slot.parent else ""
     return task.request(number, Stage.KERNEL, parent, f"{name}.{slot.variant}", prompt)
 
 
-def _edges(kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
+def _edges(task: Task, kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
+    """Where a kernel came from: what it repairs, or what it refines and the kernels that a person had it shown."""
     if slot.failed is not None:
         return (Edge(slot.failed.kernel.id, kernel.id, Relation.REPAIRS),)
-    if slot.parent is not None:
-        return (Edge(slot.parent.kernel.id, kernel.id, Relation.REFINES),)
-    return ()
+    if slot.parent is None:
+        return ()
+    shown = {one.entry.kernel.id for one in task.bank if one.asked} - {slot.parent.kernel.id}
+    inspired = (Edge(id, kernel.id, Relation.INSPIRED_BY) for id in sorted(shown))
+    return (Edge(slot.parent.kernel.id, kernel.id, Relation.REFINES), *inspired)
 
 
 def _fastest(*entries: Entry, than: float | None = None) -> float | None:

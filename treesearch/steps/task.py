@@ -17,6 +17,7 @@ from treesearch.languages import Language
 from treesearch.lineage import Lineage, Reviewed
 from treesearch.models import Model
 from treesearch.policies import Policy
+from treesearch.prompts import SHIPPED, Inspiration, Templates
 from treesearch.records import (
     Answer,
     Device,
@@ -78,12 +79,15 @@ class Task:
     replays: bool = False
     """Whether all answers come from recordings."""
     observe: Observer = silent
+    templates: Templates = SHIPPED
+    bank: tuple[Inspiration, ...] = ()
 
     def lineage(self) -> Lineage:
         return Lineage(self.archive.entries(self.run.id), self.archive.edges(self.run.id))
 
     def request(self, number: int, stage: Stage, parent: str, ordinal: str, prompt: str) -> Request:
-        return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt)
+        made_from = self.templates.digest
+        return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt, made_from)
 
     def ask(self, request: Request, turn: int) -> Answer:
         """The stored answer to a request, asked for first where there is none yet.

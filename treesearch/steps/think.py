@@ -1,18 +1,45 @@
-"""Ask for ideas about each parent, and keep those that differ."""
+"""Ask for ideas about each parent, and keep a spread of those that are new."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import wait
+from dataclasses import dataclass
 
-from treesearch import answers, prompts
+from treesearch import answers, policies, prompts
 from treesearch.errors import AnswersExhausted, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
-from treesearch.lineage import Lineage
-from treesearch.records import Entry, Idea, Proposal, Stage
+from treesearch.lineage import Conclusion, Lineage
+from treesearch.records import Entry, Idea, Proposal, Request, Stage
 from treesearch.steps.task import Task, asking, raise_gravest
 
 NOT_RECORDED = "no recorded answer implements it"
+NOT_PICKED = "others were expected to gain more, were bolder or were safer"
+
+
+@dataclass(frozen=True)
+class Thought:
+    """An idea that an answer held, and why it is dropped, or nothing."""
+
+    idea: Idea
+    answer: str
+    """Id of the request."""
+    dropped: str = ""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many ideas about a parent a round is to have."""
+
+    index: int
+    """Place among the round's parents."""
+    parent: Entry
+    count: int
+
+    @property
+    def asked(self) -> int:
+        """Half as many again, so that there is something to pick from."""
+        return self.count + (self.count + 1) // 2
 
 
 def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
@@ -28,52 +55,107 @@ def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, 
 
 
 def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
-    lineage = task.lineage()
-    shares = [len(range(index, task.run.config.ideas, len(parents))) for index in range(len(parents))]
-    asked = [(parent, share) for parent, share in zip(parents, shares, strict=True) if share]
+    lineage, shares = task.lineage(), _shares(task, parents)
     with asking() as pool:
-        futures = [
-            pool.submit(_ideas_about, task, number, index, parent, share, lineage)
-            for index, (parent, share) in enumerate(asked)
-        ]
+        futures = [pool.submit(_ideas_about, task, number, share, lineage) for share in shares]
         wait(futures)
     raise_gravest([error for future in futures if (error := future.exception())])
     proposals: list[Proposal] = []
-    for (parent, _), future in zip(asked, futures, strict=True):
-        request, ideas = future.result()
-        for idea in ideas:
-            dropped = _likeness(idea, proposals) if task.implementable(parent, idea) else NOT_RECORDED
-            proposals.append(Proposal(task.run.id, number, len(proposals), parent.kernel.id, request, idea, dropped))
+    kept: list[Idea] = []
+    for share, future in zip(shares, futures, strict=True):
+        for thought in _sifted(task, share, future.result(), kept):
+            place = len(proposals), share.parent.kernel.id, thought.answer
+            proposals.append(Proposal(task.run.id, number, *place, thought.idea, thought.dropped))
+            kept += [] if thought.dropped else [thought.idea]
     return tuple(proposals)
 
 
-def _ideas_about(
-    task: Task, number: int, index: int, parent: Entry, count: int, lineage: Lineage
-) -> tuple[str, tuple[Idea, ...]]:
-    """Id of the request and its ideas; an answer that holds none is asked for once more."""
-    prompt = prompts.ideas(task.problem, task.language, task.device, parent, lineage, count)
+def _shares(task: Task, parents: Sequence[Entry]) -> list[Share]:
+    """The round's ideas, dealt out to the parents in turn."""
+    counts = [len(range(index, task.run.config.ideas, len(parents))) for index in range(len(parents))]
+    dealt = enumerate(zip(parents, counts, strict=True))
+    return [Share(index, parent, count) for index, (parent, count) in dealt if count]
+
+
+def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: Sequence[Idea]) -> Iterator[Thought]:
+    """The thoughts about a parent, dropped where they repeat those `kept` so far, or are not picked.
+
+    What a replay has implementations of is all tried: it was picked when it was recorded.
+    """
+    if task.replays:
+        for thought in thoughts:
+            able = task.implementable(share.parent, thought.idea)
+            yield _unlike(thought, kept) if able else _drop(thought, NOT_RECORDED)
+        return
+    new = [_unlike(thought, kept) for thought in thoughts]
+    picked = policies.keep([thought.idea for thought in new if not thought.dropped], share.count)
+    for thought in new:
+        yield thought if thought.dropped or thought.idea in picked else _drop(thought, NOT_PICKED)
+
+
+def _drop(thought: Thought, why: str) -> Thought:
+    return Thought(thought.idea, thought.answer, why)
+
+
+def _unlike(thought: Thought, known: Sequence[Idea]) -> Thought:
+    """The thought, dropped where it nearly repeats a known idea."""
+    twin = None if thought.dropped else answers.near_duplicate(thought.idea, known)
+    return _drop(thought, f"near-duplicate of {twin.title!r}") if twin else thought
+
+
+# ── asking ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _ideas_about(task: Task, number: int, share: Share, lineage: Lineage) -> tuple[Thought, ...]:
+    """What a model thinks about a parent, asked once more where the first answer holds too little that is new."""
+    digest = share.parent.kernel.digest
+    ask, tried = task.next_ask(digest, number), _tried(lineage, share.parent)
+    thoughts = _ask(task, number, share, lineage, ask, ())
+    new = [thought for thought in _distinct(thoughts, tried) if not thought.dropped]
+    again = f"{ask}r1"
+    if (task.replays or len(new) < share.count) and task.can_answer(Stage.IDEAS, digest, again):
+        thoughts += _ask(task, number, share, lineage, again, [thought.idea for thought in thoughts])
+    return thoughts if task.replays else _distinct(thoughts, tried)
+
+
+def _ask(
+    task: Task, number: int, share: Share, lineage: Lineage, ordinal: str, known: Sequence[Idea]
+) -> tuple[Thought, ...]:
+    """The ideas of one answer; none where no recorded answer is left."""
+    request = _request(task, number, share, lineage, ordinal, known)
+    task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
+    try:
+        answer = task.ask(request, number + share.index)
+    except Waiting:
+        task.observe(Moved(number, f"ideas.{share.index}", Step.DUE))
+        raise
+    except AnswersExhausted:
+        task.observe(Moved(number, f"ideas.{share.index}", Step.MISSED))
+        return ()
     # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
-    limit = task.run.config.ideas if task.replays else count
-    ask = task.next_ask(parent.kernel.digest, number)
-    ideas: tuple[Idea, ...] = ()
-    for ordinal in (ask, f"{ask}r1"):
-        request = task.request(number, Stage.IDEAS, parent.kernel.digest, ordinal, prompt)
-        task.observe(Moved(number, f"ideas.{index}", Step.ASKED))
-        try:
-            ideas = answers.ideas(task.ask(request, number + index).text, limit)
-        except Waiting:
-            task.observe(Moved(number, f"ideas.{index}", Step.DUE))
-            raise
-        except AnswersExhausted:
-            task.observe(Moved(number, f"ideas.{index}", Step.MISSED))
-            break
-        if ideas:
-            break
-    return request.id, ideas
+    limit = max(task.run.config.ideas, share.asked) if task.replays else share.asked
+    return tuple(Thought(idea, request.id) for idea in answers.ideas(answer.text, limit))
 
 
-def _likeness(idea: Idea, proposals: Sequence[Proposal]) -> str:
-    """Why an idea is not worth implementing beside those already kept, or nothing."""
-    kept = [proposal.idea for proposal in proposals if not proposal.dropped]
-    twin = answers.near_duplicate(idea, kept)
-    return f"near-duplicate of {twin.title!r}" if twin else ""
+def _request(task: Task, number: int, share: Share, lineage: Lineage, ordinal: str, known: Sequence[Idea]) -> Request:
+    about = task.problem, task.language, task.device, share.parent, lineage, share.asked
+    prompt = prompts.ideas(*about, bank=task.bank, known=known, templates=task.templates)
+    return task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, prompt)
+
+
+def _tried(lineage: Lineage, parent: Entry) -> tuple[Idea, ...]:
+    """Ideas that are in a kernel already, or of which it is known whether they pay on it."""
+    before = [entry.kernel.idea for entry in lineage.path(parent.kernel.id)]
+    same = [entry for entry in lineage.verified() if entry.kernel.digest == parent.kernel.digest]
+    outcomes = [outcome for entry in same for outcome in lineage.outcomes(entry.kernel.id)]
+    settled = [outcome.idea for outcome in outcomes if outcome.conclusion is not Conclusion.INCONCLUSIVE]
+    return tuple(idea for idea in (*before, *settled) if idea)
+
+
+def _distinct(thoughts: Sequence[Thought], tried: Sequence[Idea]) -> tuple[Thought, ...]:
+    """The thoughts in order, dropped where they nearly repeat what was tried or an earlier one of them."""
+    found: list[Thought] = []
+    for thought in thoughts:
+        kept = [one.idea for one in found if not one.dropped]
+        found.append(_unlike(thought, (*tried, *kept)))
+    return tuple(found)
