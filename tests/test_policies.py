@@ -8,7 +8,7 @@ import pytest
 
 from treesearch.errors import UsageError
 from treesearch.lineage import Lineage
-from treesearch.policies import LONGEST_DETOUR, POLICIES, diverse, fastest, named
+from treesearch.policies import LONGEST_DETOUR, POLICIES, diverse, fastest, keep, named
 from treesearch.records import (
     Accuracy,
     Category,
@@ -269,3 +269,30 @@ def test_policies_are_found_by_name() -> None:
 def test_an_unknown_policy_names_the_choices() -> None:
     with pytest.raises(UsageError, match="'greedy'; choose one of diverse, fastest"):
         named("greedy")
+
+
+# ── ideas ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def idea(title: str, speedup: float, risk: str = "") -> Idea:
+    return Idea(title, Category.COMPUTE, "mechanism", speedup, risk)
+
+
+SAFE, SOLID = idea("safe", 1.05, "Low: nothing can go wrong."), idea("solid", 1.5, "low")
+BOLD, WILD = idea("bold", 3.0, "medium; low occupancy"), idea("wild", 5.0, "High. May fail.")
+DULL = idea("dull", 1.0)
+
+
+def test_the_best_expected_the_boldest_and_the_safest_are_kept_first() -> None:
+    assert keep([DULL, SAFE, SOLID, BOLD, WILD], 3) == (BOLD, WILD, SOLID)
+    assert keep([DULL, SAFE, SOLID, BOLD, WILD], 4) == (BOLD, WILD, SOLID, SAFE)
+
+
+def test_one_idea_is_the_one_with_most_to_expect() -> None:
+    assert keep([DULL, SAFE, WILD, SOLID, BOLD], 1) == (BOLD,)
+    assert keep([SAFE, idea("no risk named", 1.5)], 1) == (idea("no risk named", 1.5),)
+
+
+def test_as_many_ideas_are_kept_as_there_are() -> None:
+    assert keep([DULL], 3) == (DULL,)
+    assert keep([], 3) == ()

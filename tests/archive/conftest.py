@@ -192,7 +192,7 @@ class Samples:
     def request(
         self, run: Run, round: int = 0, stage: Stage = Stage.KERNEL, ordinal: str = "0.0", parent: str = ""
     ) -> Request:
-        return Request(run.id, round, stage, run.problem, parent, ordinal, f"prompt {round} {stage} {ordinal}")
+        return Request(run.id, round, stage, run.problem, parent, ordinal, f"prompt {round} {stage} {ordinal}", "7e3f")
 
     def answer(self, text: str = "int launch();", usage: Usage | None = None, **more: Any) -> Answer:
         fields: dict[str, Any] = {
@@ -217,7 +217,7 @@ class Samples:
         return Kernel(run.id, round, ordinal, "cuda", f"// {round} {ordinal}", answer, proposal)
 
     def proposal(self, run: Run, parent: str, answer: str, ordinal: int = 0, dropped: str = "") -> Proposal:
-        idea = Idea("Tile it", Category.MEMORY, "Fewer reads of x.", 1.75, "bank conflicts")
+        idea = Idea("Tile it", Category.MEMORY, "Fewer reads of x.", 1.75, "bank conflicts", "reads stay")
         return Proposal(run.id, 1, ordinal, parent, answer, idea, dropped)
 
     def verified(self, device: Device | None = None, **more: Any) -> Evaluation:

@@ -133,7 +133,7 @@ def _ask(
         task.observe(Moved(number, f"ideas.{share.index}", Step.MISSED))
         return ()
     # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
-    limit = max(task.run.config.ideas, share.asked) if task.replays else share.asked
+    limit = 2 * task.run.config.ideas if task.replays else share.asked
     return tuple(Thought(idea, request.id) for idea in answers.ideas(answer.text, limit))
 
 
