@@ -96,10 +96,12 @@ class Lineage:
             if entry.kernel.id in self._entries:
                 raise ValueError(f"kernel {entry.kernel.id} is listed twice")
             self._entries[entry.kernel.id] = entry
+        self._places = {id: place for place, id in enumerate(self._entries)}
         self._graph: nx.DiGraph[str] = nx.DiGraph()
         self._graph.add_nodes_from((id, {"entry": entry}) for id, entry in self._entries.items())
         self._parents: dict[str, Edge] = {}
         self._inspirations: dict[str, list[str]] = {}
+        self._outcomes: dict[str, tuple[Outcome, ...]] = {}
         # Descent comes last: between the same two kernels it outranks an inspiration.
         for edge in sorted(edges, key=lambda edge: edge.relation in DESCENT):
             self._connect(edge)
@@ -167,9 +169,8 @@ class Lineage:
     def children(self, id: str, relations: Sequence[Relation] = DESCENT) -> tuple[Entry, ...]:
         """The kernels that came from `id` by one of `relations`, by round, then ordinal."""
         self.entry(id)
-        edges = self._graph[id].items()
-        linked = [self._entries[child] for child, edge in edges if edge["relation"] in relations]
-        return tuple(sorted(linked, key=lambda entry: _place(entry.kernel)))
+        linked = [child for child, edge in self._graph[id].items() if edge["relation"] in relations]
+        return tuple(self._entries[child] for child in sorted(linked, key=self._places.__getitem__))
 
     def inspirations(self, id: str) -> tuple[str, ...]:
         """Ids of the kernels, of this run or another, that `id` was inspired by."""
@@ -207,17 +208,27 @@ class Lineage:
 
     # ── by idea ─────────────────────────────────────────────────────────────────────────────────
 
+    def bases(self) -> tuple[Entry, ...]:
+        """The kernels that others refine, by round, then ordinal."""
+        refined = {edge.parent for edge in self._parents.values() if edge.relation is Relation.REFINES}
+        return tuple(self._entries[id] for id in sorted(refined, key=self._places.__getitem__))
+
     def outcomes(self, id: str) -> tuple[Outcome, ...]:
         """What came of each idea about `id` with an evaluated kernel, in the order they were proposed.
 
         A repair counts as another attempt at the idea of the kernel it repairs.
         """
         base = self.entry(id)
+        if id not in self._outcomes:  # every prompt of a round asks for all of them
+            self._outcomes[id] = tuple(self._found(base))
+        return self._outcomes[id]
+
+    def _found(self, base: Entry) -> Iterator[Outcome]:
         attempts: dict[str, list[Entry]] = {}
-        for entry in self._attempts(id):
+        for entry in self._attempts(base.kernel.id):
             if entry.kernel.proposal and entry.evaluation:
                 attempts.setdefault(entry.kernel.proposal.id, []).append(entry)
-        return tuple(_outcome(base, entries) for entries in attempts.values())
+        yield from (_outcome(base, entries) for entries in attempts.values())
 
     def _attempts(self, id: str) -> Iterator[Entry]:
         """Kernels that refine `id`, each followed by its repairs."""

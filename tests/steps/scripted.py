@@ -78,13 +78,21 @@ def fenced(text: str) -> str:
 
 
 def ideas(prompt: str) -> str:
-    """As many ideas as the prompt asks for; of three or more, the last says the same as the first."""
+    """As many ideas as the prompt asks for, unlike those for any other prompt; of three or more, the last says the
+    same as the first."""
     found = re.search(r"Propose exactly (\d+) idea", prompt)
     assert found
-    count = int(found[1])
+    count, mark = int(found[1]), digest(prompt)
     chosen = [*MECHANISMS[: count - 1], TWIN] if count >= 3 else MECHANISMS[:count]
+    own = " ".join(mark[place : place + 4] for place in range(0, 32, 4))
     listed = [
-        {"title": title, "category": category, "mechanism": mechanism, "expected_speedup": 1.5, "risk": "none"}
+        {
+            "title": f"{title} {mark[:6]}",
+            "category": category,
+            "mechanism": f"{mechanism} {own}",
+            "expected_speedup": 1.5,
+            "risk": "none",
+        }
         for title, category, mechanism in chosen
     ]
     return f"Thinking.\n\n```json\n{json.dumps(listed)}\n```\n"

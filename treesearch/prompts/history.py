@@ -48,7 +48,7 @@ def tried(lineage: Lineage, parent: Entry) -> Tried:
     near = {parent.kernel.id, *([above.kernel.id] if above else [])}
     here = lineage.outcomes(parent.kernel.id)
     beside = [one for one in lineage.outcomes(above.kernel.id) if one.idea != parent.kernel.idea] if above else []
-    others = [entry.kernel.id for entry in lineage.entries if entry.kernel.id not in near]
+    others = [entry.kernel.id for entry in lineage.bases() if entry.kernel.id not in near]
     elsewhere = _ranked([outcome for other in others for outcome in lineage.outcomes(other)])
     return _bounded(here, _ranked(beside), elsewhere)
 

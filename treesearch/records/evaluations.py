@@ -6,6 +6,7 @@ import math
 import statistics
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from treesearch.records.digest import digest
 from treesearch.records.kernels import Kernel
@@ -39,7 +40,7 @@ class Timing:
         if not self.samples or min(self.samples) <= 0:
             raise ValueError("a timing needs at least one sample, all of them positive")
 
-    @property
+    @cached_property
     def median(self) -> float:
         return statistics.median(self.samples)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from treesearch.records.digest import digest
 
@@ -48,7 +49,7 @@ class Proposal:
     dropped: str = ""
     """Why it was not implemented (`near-duplicate of …`); empty for an idea that was kept."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         return digest("proposal", self.run, self.round, self.ordinal)[:12]
 
@@ -68,7 +69,7 @@ class Kernel:
     proposal: Proposal | None = None
     """None in round 0, which implements the problem itself."""
 
-    @property
+    @cached_property
     def id(self) -> str:
         return digest("kernel", self.run, self.round, self.ordinal)[:12]
 
@@ -76,7 +77,7 @@ class Kernel:
     def idea(self) -> Idea | None:
         return self.proposal.idea if self.proposal else None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Digest of the source text: what a kernel *is*, wherever it came from."""
         return digest(self.source or "")
