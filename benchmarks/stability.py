@@ -133,6 +133,7 @@ def duels(hardware: Device) -> tuple[Tally, Tally]:
     usual, slower = (yardstick.kernel(language, hardware, work) for work in (1.0, MORE_WORK))
     with Evaluator(subject, language, protocol, hardware) as evaluator:
         first, equal, more = map(evaluator.build, (usual, f"{usual}// equal\n", slower))
+        evaluator.duel(first, equal)  # inputs are drawn, which no duel's seconds should hold
         return tally(evaluator, first, equal, EQUAL), tally(evaluator, first, more, DIFFERENT)
 
 
