@@ -220,7 +220,7 @@ def test_the_archive_of_a_newer_treesearch_is_refused(path: Path, filled: Run, r
 
 
 @pytest.mark.parametrize("journal", ["DELETE", "WAL"])
-def test_an_older_archive_is_read_without_being_upgraded(path: Path, journal: str) -> None:
+def test_an_older_archive_is_read_without_being_upgraded(path: Path, journal: str, samples: Samples) -> None:
     with contextlib.closing(sqlite3.connect(path)) as older:
         older.execute(f"PRAGMA journal_mode = {journal}")
         older.execute("CREATE TABLE alembic_version (version_num VARCHAR(32))")
@@ -228,6 +228,8 @@ def test_an_older_archive_is_read_without_being_upgraded(path: Path, journal: st
     before = path.read_bytes()
     with Archive(path, read_only=True) as archive:
         assert archive.runs() == ()
+        with complaint(str(path), "cannot be written"):
+            archive.save_device(samples.device)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
     with Archive(path) as upgraded:

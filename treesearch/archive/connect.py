@@ -149,7 +149,12 @@ def upgraded_copy(path: Path, upgrade: Callable[[Connection], None]) -> Engine:
         upgrade(connection)
     image = memory.serialize()
     once.dispose()
-    engine = create_engine("sqlite://", creator=lambda: _in_memory(image), poolclass=NullPool)
+    def connect() -> sqlite3.Connection:
+        connection = _in_memory(image)
+        connection.execute("PRAGMA query_only = ON")  # a copy that took a row would lose it
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin)
     return engine
 
