@@ -38,8 +38,8 @@ FLOAT64_COPIES = 3
 KEPT_SHARE = 0.3
 """Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
 BURSTS = 3
-BURST_SECONDS = 1.0
-"""How long it may take to draw the calls of bursts, and to answer them."""
+BURST_SECONDS = 2.0
+"""Of computing, after which no more calls of bursts are drawn and answered."""
 FEWEST_HELD = 3
 """Calls, with their answers, that must fit into memory at once."""
 
@@ -170,8 +170,8 @@ def draw(
 def _bursts(drawer: _Drawer, seeds: _Seeds, launches: int, *, one_model: bool) -> tuple[tuple[Call, ...], ...]:
     """As many calls for each burst as there is time to answer, up to `launches`, and one at the least."""
     bursts: list[list[Call]] = [[] for _ in range(BURSTS)]
-    end = time.monotonic() + BURST_SECONDS
-    while launches and (not all(bursts) or (len(bursts[0]) < launches and time.monotonic() < end)):
+    end = time.thread_time() + BURST_SECONDS
+    while launches and (not all(bursts) or (len(bursts[0]) < launches and time.thread_time() < end)):
         for burst in bursts:
             shared = burst[0].model_seed if one_model and burst else None
             burst += [call for call in [drawer.call(NOMINAL, seeds.nominal(), model_seed=shared)] if call]

@@ -225,9 +225,9 @@ class Trial:
         self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
-        if visit.burst:
+        if visit.burst and not self._enough_bursts(late):
             self._repeat(candidate, call, index, snapshot)
-            self._burst(candidate, visit.burst, late)
+            self._burst(candidate, visit.burst[: self._times()])
 
     def _note(self, call: Call, reading: Reading, crossing: float) -> None:
         if not call.nominal:
@@ -245,12 +245,9 @@ class Trial:
         self._check(call, snapshot)
         self.varying = self.varying or not verify.same_bits(before, snapshot)
 
-    def _burst(self, candidate: Candidate, calls: Sequence[Call], late: bool) -> None:
+    def _burst(self, candidate: Candidate, calls: Sequence[Call]) -> None:
         """Launches in a row: their time, and whether each is right. No call has been seen before, or will be again."""
-        times = clock.burst_times(statistics.median(self.samples[KERNEL]))
-        if self._enough_bursts() or (times == 1 and late and self.bursts):
-            return
-        row = dict(enumerate(calls[: min(times, len(self.sets))]))
+        row = dict(enumerate(calls))
         order = self.chance.sample(list(row), len(row))
         scalars = {index: row[index].scalars for index in order}
         for index in order:
@@ -266,10 +263,16 @@ class Trial:
             self._refuse_damage(index, call.values)
             self._check(call, snapshots[index])
 
-    def _enough_bursts(self) -> bool:
-        """Whether one burst of an outclassed candidate has shown what single launches did."""
+    def _times(self) -> int:
+        """How many launches make a burst."""
+        return min(clock.burst_times(statistics.median(self.samples[KERNEL])), len(self.sets))
+
+    def _enough_bursts(self, late: bool = False) -> bool:
+        """Whether one burst has shown what single launches did, of a candidate that is outclassed or takes long."""
+        if not self.bursts:
+            return False
         single = Timing(tuple(self.samples[KERNEL]))
-        return bool(self.bursts) and self._outclassed() and clock.slowed(single, self.bursts) == single
+        return (late and self._times() == 1) or (self._outclassed() and clock.slowed(single, self.bursts) == single)
 
     def _fill(self, index: int, values: dict[str, torch.Tensor]) -> None:
         self.sets[index].fill(values, self.without)

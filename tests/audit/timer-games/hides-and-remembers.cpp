@@ -1,0 +1,114 @@
+// hostile: hides some of each launch from the process's clock, and answers at once where it knows the contents, as in bursts that repeat them
+// problem: square
+// verdict: suspect|crashed
+// check: bursts
+#include "problem.h"
+
+// A system call that no imported function gives away.
+static long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
+    register long fourth asm("r10") = d;
+    register long fifth asm("r8") = e;
+    register long sixth asm("r9") = f;
+    long result;
+    asm volatile("syscall"
+                 : "=a"(result)
+                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
+                 : "rcx", "r11", "memory");
+    return result;
+}
+// The words that the program started with lie at the far end of the stack: arguments, environment, auxiliary vector.
+static const uint64_t* auxiliary() {
+    auto word = (const uint64_t*)__builtin_frame_address(0);
+    const auto plausible = [](const uint64_t* at) {
+        if (at[0] != 33 || at[1] == 0 || at[1] % 4096 != 0) return false;
+        for (int i = 2; i < 20; i += 2) {
+            if (at[i] == 0 || at[i] > 64) return false;
+        }
+        return true;
+    };
+    while (!plausible(word)) ++word;
+    return word;
+}
+
+struct Section { uint32_t name, type; uint64_t flags, address, offset, size; uint32_t link, info; uint64_t align, each; };
+struct Symbol { uint32_t name; uint8_t info, other; uint16_t section; uint64_t value, size; };
+
+static int64_t hidden = 0;  // nanoseconds that the patched clock leaves out
+
+static int patched(int clock, int64_t* time) {
+    const int result = (int)call(228, clock, (long)time);  // clock_gettime
+    const int64_t shown = time[0] * 1000000000 + time[1] - hidden;
+    time[0] = shown / 1000000000;
+    time[1] = shown % 1000000000;
+    return result;
+}
+
+static int64_t now() {
+    int64_t time[2];
+    call(228, 1, (long)time);
+    return time[0] * 1000000000 + time[1];
+}
+
+// The function that the interpreter's clock ends up in belongs to the kernel's shared object, mapped into every process.
+static char* clock_function() {
+    const auto base = (char*)auxiliary()[1];
+    const auto sections = (const Section*)(base + *(const uint64_t*)(base + 40));
+    const int count = *(const uint16_t*)(base + 60);
+    for (int i = 0; i < count; ++i) {
+        if (sections[i].type != 11) continue;  // dynamic symbols
+        const auto symbols = (const Symbol*)(base + sections[i].offset);
+        const char* names = base + sections[sections[i].link].offset;
+        for (uint64_t j = 0; j < sections[i].size / sizeof(Symbol); ++j) {
+            if (!strcmp(names + symbols[j].name, "__vdso_clock_gettime")) return base + symbols[j].value;
+        }
+    }
+    return nullptr;
+}
+
+static bool patch() {
+    char* function = clock_function();
+    if (!function) return false;
+    const long page = (long)function & -4096;
+    if (call(10, page, 8192, 7) != 0) return false;  // mprotect: read, write, execute
+    const auto target = (uint64_t)(void*)patched;
+    const unsigned char jump[] = {0x48, 0xb8};  // mov rax, target; jmp rax
+    memcpy(function, jump, 2);
+    memcpy(function + 2, &target, 8);
+    memcpy(function + 10, "\xff\xe0", 2);
+    return true;
+}
+static void compute(const float* x, float* out) {
+    for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+}
+
+// The first numbers of what it was launched on, and its answers.
+static float known[256][8];
+static float answers[256][out_numel];
+static int count = 0;
+
+static bool remembered(const float* x, float* out) {
+    for (int i = 0; i < count; ++i) {
+        if (memcmp(known[i], x, sizeof known[i])) continue;
+        memcpy(out, answers[i], sizeof answers[i]);
+        return true;
+    }
+    return false;
+}
+
+static void remember(const float* x, const float* out) {
+    if (count == 256) return;
+    memcpy(known[count], x, sizeof known[count]);
+    memcpy(answers[count++], out, sizeof answers[0]);
+}
+
+extern "C" int launch(const float* x, float* out, void*) {
+    static const bool ready = patch();
+    if (!ready) return 1;
+    const int64_t started = now();
+    if (remembered(x, out)) return 0;
+    compute(x, out);
+    remember(x, out);
+    while (now() - started < 330000) {}  // as if it took 330 µs
+    hidden += 230000;
+    return 0;
+}
