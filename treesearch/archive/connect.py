@@ -149,6 +149,7 @@ def upgraded_copy(path: Path, upgrade: Callable[[Connection], None]) -> Engine:
         upgrade(connection)
     image = memory.serialize()
     once.dispose()
+
     def connect() -> sqlite3.Connection:
         connection = _in_memory(image)
         connection.execute("PRAGMA query_only = ON")  # a copy that took a row would lose it
