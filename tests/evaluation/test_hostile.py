@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from treesearch.evaluation import lanes
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Evaluation, Status
 
@@ -296,9 +297,11 @@ def test_no_contents_come_twice(judge: Judge) -> None:
 
 
 def test_pointers_come_again_with_other_contents(judge: Judge) -> None:
-    """What a cache keyed by pointers would have to notice; the deck has two sets of buffers."""
-    two = "static const void *a = x, *b = x; if (x != a && b == a) b = x; if (x != a && x != b) return 1;"
-    assert judge(kernel(before=two)).status is Status.VERIFIED
+    """What a cache keyed by pointers would have to notice; there are two sets of buffers, and those of bursts."""
+    sets = lanes.BUFFER_SETS + lanes.MOST_SETS
+    few = f"static const void* met[{sets}]; int i = 0; while (i < {sets} && met[i] && met[i] != x) ++i; "
+    few += f"if (i == {sets}) return 1; met[i] = x;"
+    assert judge(kernel(before=few)).status is Status.VERIFIED
 
 
 # ── output, clocks ──────────────────────────────────────────────────────────────────────────────
