@@ -75,6 +75,7 @@ def test_an_honest_kernel_is_verified_and_timed(evaluator: Evaluator) -> None:
     assert verdict.measurement.compile is not None, verdict.measurement.compile_error
     # 32 MiB of traffic at about 3 TB/s, with the cost of a launch
     assert 0.005 < verdict.measurement.kernel.median < 0.05
+    assert verdict.measurement.warm is not None
     assert verdict.accuracy is not None
     assert verdict.accuracy.precision == "float32-like"
     assert verdict.accuracy.oracle == "float64"

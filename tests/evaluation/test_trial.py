@@ -14,7 +14,7 @@ from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Bench
 from treesearch.evaluation.inputs import BURSTS, Deck
-from treesearch.evaluation.trial import WATCHED, Outcome, Trial
+from treesearch.evaluation.trial import WARM, WATCHED, Outcome, Trial
 from treesearch.records import Label, Problem, Protocol, Status
 
 LONG_SETTLE = 0.05
@@ -293,6 +293,30 @@ def test_a_launch_that_leaves_the_last_answer_is_wrong(prepare: Try) -> None:
     assert status is Status.WRONG
     assert "not finite" in error
     assert prepare(kernel(before=again), without=frozenset({Check.BURSTS}))[1]().doubt == ""
+
+
+# ── warm caches ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_launch_right_after_another_on_the_same_contents_is_timed_as_well(prepare: Try) -> None:
+    again = "static float last[x_numel]; spin(memcmp(last, x, sizeof last) ? 10000 : 3000);"
+    again += " memcpy(last, x, sizeof last);"
+    trial, run = prepare(kernel(before=again))
+    measured = run().measurement
+    assert measured.warm is not None
+    assert 3 <= measured.warm < measured.kernel.median
+    assert len(trial.warm) <= WARM
+
+
+def test_a_warm_time_that_the_controllers_clock_denies_is_none(prepare: Try) -> None:
+    source = kernel(above=FORGED, before="spin(3000);")
+    assert prepare(source, without=frozenset({Check.CLOCKS, Check.BURSTS}))[1]().measurement.warm is None
+
+
+def test_warm_launches_follow_some_nominal_calls(prepare: Try) -> None:
+    visits = prepare()[0]._visits()
+    assert sum(visit.warm for visit in visits) == WARM
+    assert all(visit.call.nominal and visit.call.checked for visit in visits if visit.warm)
 
 
 # ── work after the launch ───────────────────────────────────────────────────────────────────────

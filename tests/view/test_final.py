@@ -112,6 +112,13 @@ def test_a_kernel_that_fails_afterwards_is_shown_without_any_figure() -> None:
     assert "ms" not in lines[0]
 
 
+def test_a_time_with_a_warm_cache_stands_beside_the_cold_one() -> None:
+    measured = measured_again().measurement
+    assert measured is not None
+    assert "warm" not in final.figures(measured).plain
+    assert " samples) · 0.04 ms with a warm cache · eager " in final.figures(replace(measured, warm=0.04)).plain
+
+
 def test_what_torch_says_of_itself_steers_no_terminal() -> None:
     hostile = (Configuration(HOSTILE, error=HOSTILE), replace(TF32, name=HOSTILE))
     assert harmless(printed(*final.lines(measured_again(*hostile)), *final.lines(replace(FAILED, error=HOSTILE))))

@@ -148,6 +148,12 @@ class Candidate:
         _refuse_error(reply)
         return (_reading(reply) if "nanoseconds" in reply else None), outside
 
+    def warm(self, index: int, scalars: Scalars) -> tuple[float | None, float]:
+        """Two launches on a set: the worker's reading of the second, where it can say, and the controller's around
+        both (ms)."""
+        reply, outside = self._timed({"warm": index, "scalars": scalars})
+        return (_reading(reply) if "nanoseconds" in reply else None), outside
+
     def overhead(self, scalars: Mapping[int, Scalars]) -> float:
         """Milliseconds of all that such a burst consists of but the launches; it overwrites the sets' outputs.
 

@@ -31,6 +31,7 @@ SCREENED = 4
 CLEARLY_SLOWER = 3.0
 """Times the incumbent's median that even the fastest of them then takes."""
 WATCHED = 3
+WARM = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
 KERNEL = "kernel"
 
@@ -61,6 +62,8 @@ class Visit:
     """Calls that are launched in a row afterwards."""
     watched: bool
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
+    warm: bool
+    """Whether it is timed once more, right after a launch on the same contents."""
 
 
 @contextmanager
@@ -116,6 +119,8 @@ class Trial:
         """What the controller reads (ms) around a question that launches nothing, one for each as well."""
         self.stressed: list[float] = []
         """The worker's readings (ms) of stressed calls, one of each kind."""
+        self.warm: list[float] = []
+        """The worker's readings (ms) of launches whose data the caches may still hold."""
         self.bursts: list[clock.Burst] = []
         self.busy: list[bool] = []
         """Whether the candidate was at work while nothing was asked of it, each time that it was looked at."""
@@ -177,13 +182,14 @@ class Trial:
         calls = [*self.deck.calls, *spares]
         burst = self._drawn(nominal, Check.BURSTS, len(self.deck.bursts))
         watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
+        warm = self.chance.sample(nominal, min(WARM, len(nominal)))
         if Check.SHUFFLE not in self.without:
             self.chance.shuffle(calls)
         early = [call for call in calls if call not in burst]
         for call in burst:
             early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
         rows = dict(zip(burst, self.deck.bursts, strict=False))
-        return [Visit(call, rows.get(call, ()), call in watched) for call in early]
+        return [Visit(call, rows.get(call, ()), call in watched, call in warm) for call in early]
 
     def _drawn(self, calls: Sequence[Call], check: Check, count: int) -> list[Call]:
         """Calls drawn by lot for a check, unless it is left out."""
@@ -225,6 +231,8 @@ class Trial:
         self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
+        if visit.warm and not (late or self._outclassed()):
+            self._warm(candidate, call, index)
         if visit.burst and not self._enough_bursts(late):
             self._repeat(candidate, call, index, snapshot)
             self._burst(candidate, visit.burst[: self._times()])
@@ -236,6 +244,13 @@ class Trial:
         self.samples[KERNEL].append(reading.inside)
         self.outside.append(reading.outside)
         self.crossings.append(crossing)
+
+    def _warm(self, candidate: Candidate, call: Call, index: int) -> None:
+        """One more launch on contents that were just launched on, unless the controller's clock denies its reading."""
+        crossing = candidate.crossing()
+        second, outside = candidate.warm(index, call.scalars)
+        if second is not None and not clock.Burst(2, outside, crossing, 2 * second).denied:
+            self.warm.append(second)
 
     def _repeat(self, candidate: Candidate, call: Call, index: int, before: list[torch.Tensor]) -> None:
         """The same call again, which is right as well, and may be the same bit by bit."""
@@ -312,5 +327,6 @@ class Trial:
             ratio,
             error,
             conditions=self.around.summary(),
+            warm=statistics.median(self.warm) if self.warm else None,
             configurations=others,
         )

@@ -7,7 +7,7 @@ It reads one JSON line that describes the call, a line `{"load": true}` before w
 one line per launch (`{"set": 0, "scalars": […]}`), and
 answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"burst": [0, 5, 3]`
 instead of a set, and scalars for each, it launches on all of these before it answers; with `"idle": true` as well it
-does everything but launch.
+does everything but launch. With `"warm": 0` it launches on a set twice, and times the second launch.
 """
 
 from __future__ import annotations
@@ -114,11 +114,15 @@ def main() -> None:
             due = [(command["set"], command["scalars"])]
         elif "burst" in command:
             due = list(zip(command["burst"], command["scalars"], strict=True))
+        elif "warm" in command:
+            due = [(command["warm"], command["scalars"])]
         launches: list[Callable[[], int]] = []
         for index, given in due:
             pointers, scalars = iter(sets[index]), iter(given)
             arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
             launches.append(partial(idle if "idle" in command else launch, *arguments, scratch))
+        if "warm" in command:
+            timed(launches)
         replies.write(json.dumps(timed(launches)) + "\n")
 
 

@@ -108,7 +108,7 @@ class Measurement:
     """Why torch.compile has no timing."""
     conditions: Conditions | None = None
     warm: float | None = None
-    """Milliseconds of a launch whose data the caches still hold, where that was measured."""
+    """Milliseconds of a launch right after another on the same data, which caches may still hold; None if not known."""
     parent_speedup: Ratio | None = None
     """Over the kernel that it was made from, launched in turn with it, where both were compared."""
     configurations: tuple[Configuration, ...] = ()

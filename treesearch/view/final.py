@@ -31,6 +31,8 @@ def figures(measured: Measurement) -> Text:
     line = Text()
     line.append(f"{text.milliseconds(measured.kernel.median)}", style="bold green")
     line.append(f" (quartiles {text.figure(low)}–{text.figure(high)}, {len(measured.kernel.samples)} samples)")
+    if measured.warm is not None:
+        line.append(f" · {text.milliseconds(measured.warm)} with a warm cache")
     line.append(f" · eager {text.milliseconds(measured.eager.median)}: {text.ratio(measured.eager_speedup)}")
     if measured.compile:
         compiled = text.milliseconds(measured.compile.median)
