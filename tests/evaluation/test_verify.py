@@ -217,6 +217,28 @@ def test_outputs_are_the_same_only_bit_by_bit() -> None:
     assert not verify.same_bits([draw(3, 5)], [draw(3, 5, seed=1)])
 
 
+@pytest.mark.parametrize("row", [0, 40, 63])
+def test_a_wrong_row_is_found_in_whatever_block_it_is(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
+    expected = draw(64, 64)
+    got = expected.clone()
+    got[row, 5] += 9
+    whole = judged(got, expected), judged(got, expected, stratum="wide")
+    monkeypatch.setattr(verify, "BLOCK", {"cpu": 3 * 64 + 1})
+    assert (judged(got, expected), judged(got, expected, stratum="wide")) == whole
+    assert f"({row}, 5)" in whole[0].failure
+    assert judged(expected, expected) == verify.Checked(0.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_errors_are_taken_in_float64_whatever_the_output_is(dtype: torch.dtype) -> None:
+    expected = draw(8, 64).to(dtype)
+    answers = compared([expected], [expected.double() + 1e-6])
+    checked = verify.check(problem_of(expected), NOMINAL, answers, [expected])
+    assert checked.worst_error == pytest.approx(
+        float((1e-6 * 8 / (expected.double() + 1e-6).norm(dim=1)).max()), rel=1e-6
+    )
+
+
 def test_what_is_not_finite_is_wrong_whatever_is_left_out() -> None:
     expected = draw(2, 32)
     got = torch.full_like(expected, float("nan"))

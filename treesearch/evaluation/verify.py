@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,8 @@ ZERO = 1e-6
 ROUNDING = 1e-6
 SHOWN = 4
 """Wrong elements that a failure shows."""
+BLOCK = {"cpu": 1 << 16, "cuda": 1 << 26}
+"""Elements that are compared at a time: on a CPU few enough for its caches, on a GPU as many as leave it memory."""
 SLICE = 1 << 22
 """Elements that are looked through at a time for the first wrong ones."""
 
@@ -85,10 +87,9 @@ def _precision(checked: Checked) -> str:
 def _check(
     out: torch.Tensor, expected: torch.Tensor, eager_norms: torch.Tensor, tolerance: float, without: Checks
 ) -> Checked:
-    error, reference = rows(out.double() - expected), rows(expected)
-    norms = reference.norm(dim=1)
-    error_norms = error.norm(dim=1)
-    zero = norms <= ZERO * _rms(expected) * math.sqrt(reference.shape[1])
+    norms, length = rows(expected).norm(dim=1), rows(expected).shape[1]
+    error_norms = torch.cat([(got - wanted).norm(dim=1) for got, wanted in _blocks(out, expected)])
+    zero = norms <= ZERO * _rms(expected) * math.sqrt(length)
     allowed = torch.maximum(tolerance * norms, EAGER_FACTOR * eager_norms)
     allowed[zero] = torch.maximum(allowed[zero], torch.full_like(allowed[zero], tolerance))
     divisor = torch.where(zero, torch.inf, norms)
@@ -100,23 +101,35 @@ def _check(
         row = int((error_norms / allowed.clamp_min(1e-300)).argmax())
         failure = _row_failure(out, expected, row, int(beyond.sum()), eager_norms, tolerance)
         # Those with their share or more of what their row may err: a row beyond it has at least one.
-        share = (1 - ROUNDING) * allowed / math.sqrt(error.shape[1])
-        wrong = (error.abs() >= share[:, None]) & beyond[:, None]
+        share = (1 - ROUNDING) * allowed / math.sqrt(length)
+        wrong = (rows(out - expected).abs() >= share[:, None]) & beyond[:, None]
         return Checked(worst, eager_worst, f"{failure}\n{_first_wrong(out, expected, wrong)}")
     return Checked(worst, eager_worst)
 
 
 def _elementwise(out: torch.Tensor, expected: torch.Tensor, own_largest: float, tolerance: float) -> str:
-    error = (out.double() - expected).abs()
-    beyond = error > (tolerance + tolerance * expected.abs()).clamp_min(EAGER_FACTOR * own_largest)
-    if not bool(beyond.any()):
+    least = EAGER_FACTOR * own_largest
+    if not any(bool(_beyond(*block, tolerance, least).any()) for block in _blocks(out, expected)):
         return ""
-    flat = int((error * beyond).argmax())
+    beyond = _beyond(out, expected, tolerance, least)
+    flat = int(((out - expected).abs() * beyond).argmax())
     return (
         f"{int(beyond.sum())} of {out.numel()} elements beyond rtol = atol = {tolerance:g}; the worst at "
         f"{_position(flat, out)}: got {float(out.flatten()[flat]):.7g}, expected {float(expected.flatten()[flat]):.7g}"
         f"\n{_first_wrong(out, expected, beyond)}"
     )
+
+
+def _blocks(out: torch.Tensor, expected: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Rows of both, so many at a time. Their difference is float64, as `expected` is."""
+    got, wanted = rows(out), rows(expected)
+    count = max(1, BLOCK[out.device.type] // got.shape[1])
+    return zip(got.split(count), wanted.split(count), strict=True)
+
+
+def _beyond(out: torch.Tensor, expected: torch.Tensor, tolerance: float, least: float) -> torch.Tensor:
+    """Which elements err by more than the tolerance, as rtol and atol, and by more than `least`."""
+    return (out - expected).abs_() > expected.abs().mul_(tolerance).add_(tolerance).clamp_min_(least)
 
 
 def _row_failure(
