@@ -122,8 +122,8 @@ def test_the_expected_answer_is_the_references_in_float64() -> None:
         assert call.answers.expected[0].dtype is torch.float64
         assert torch.equal(call.answers.expected[0], call.values["x"].double().exp())
         own = (call.values["x"].exp().double() - call.values["x"].double().exp()).norm(dim=1)
-        assert call.answers.own_norms[0] is not None
-        assert torch.equal(call.answers.own_norms[0], own)
+        assert call.answers.norms[0] is not None
+        assert torch.equal(call.answers.norms[0].own, own)
 
 
 def test_what_is_not_kept_is_made_again_alike(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,13 +45,22 @@ FEWEST_HELD = 3
 
 
 @dataclass(frozen=True)
+class Norms:
+    """Of an output's rows, one by one."""
+
+    expected: torch.Tensor
+    own: torch.Tensor
+    """‖error‖ of the reference's own answer."""
+
+
+@dataclass(frozen=True)
 class Answers:
     """What a call's outputs should be, one item for each output."""
 
     expected: tuple[torch.Tensor, ...]
     """float64, or integer outputs as they are."""
-    own_norms: tuple[torch.Tensor | None, ...]
-    """‖error‖ of the reference's own answer, row by row; None for integer outputs."""
+    norms: tuple[Norms | None, ...]
+    """None for integer outputs."""
     own_largest: tuple[float, ...]
     """Largest error of the reference's own answer in any element; 0 for integer outputs."""
 
@@ -348,11 +357,11 @@ class _Drawer:
 
 def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Answers:
     """Answers from the reference's own outputs and the float64 ones."""
-    norms: list[torch.Tensor | None] = []
+    norms: list[Norms | None] = []
     largest = []
     for own, want in zip(eager, expected, strict=True):
         error = own.double() - want if want.is_floating_point() else None
-        norms.append(None if error is None else rows(error).norm(dim=1))
+        norms.append(None if error is None else Norms(rows(want).norm(dim=1), rows(error).norm(dim=1)))
         largest.append(0.0 if error is None else float(error.abs().max()))
     return Answers(tuple(expected), tuple(norms), tuple(largest))
 

@@ -10,7 +10,7 @@ import torch
 
 from treesearch.evaluation.buffers import as_words
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.inputs import NOMINAL, Answers, rows
+from treesearch.evaluation.inputs import NOMINAL, Answers, Norms, rows
 from treesearch.records import Problem, Role
 
 EAGER_FACTOR = 4.0
@@ -47,16 +47,17 @@ def check(
     """
     worst, eager_worst = 0.0, 0.0
     names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
-    owns = zip(answers.own_norms, answers.own_largest, strict=True)
-    for name, out, expected, (own_norms, own_largest) in zip(names, outputs, answers.expected, owns, strict=True):
+    owns = zip(answers.norms, answers.own_largest, strict=True)
+    for name, out, expected, (norms, own_largest) in zip(names, outputs, answers.expected, owns, strict=True):
         where = f"output {name} of a {stratum} call"
-        if own_norms is None:
+        if norms is None:
             if failure := _unequal(out, expected):
                 return Checked(worst, eager_worst, f"{where}: {failure}")
             continue
-        checked = _check(out, expected, own_norms, problem.tolerance, without)
+        errors = torch.cat([(got - wanted).norm(dim=1) for got, wanted in _blocks(out, expected)])
+        checked = _check(out, expected, errors, norms, problem.tolerance, without)
         if stratum == NOMINAL and not checked.failure and Check.ELEMENTS not in without:
-            failure = _elementwise(out, expected, own_largest, problem.tolerance)
+            failure = _elementwise(out, expected, errors, own_largest, problem.tolerance)
             checked = Checked(checked.worst_error, checked.eager_error, failure)
         worst, eager_worst = max(worst, checked.worst_error), max(eager_worst, checked.eager_error)
         if checked.failure:
@@ -85,11 +86,11 @@ def _precision(checked: Checked) -> str:
 
 
 def _check(
-    out: torch.Tensor, expected: torch.Tensor, eager_norms: torch.Tensor, tolerance: float, without: Checks
+    out: torch.Tensor, expected: torch.Tensor, error_norms: torch.Tensor, of: Norms, tolerance: float, without: Checks
 ) -> Checked:
-    norms, length = rows(expected).norm(dim=1), rows(expected).shape[1]
-    error_norms = torch.cat([(got - wanted).norm(dim=1) for got, wanted in _blocks(out, expected)])
-    zero = norms <= ZERO * _rms(expected) * math.sqrt(length)
+    norms, eager_norms = of.expected, of.own
+    length = expected.numel() // len(norms)
+    zero = norms <= ZERO * float(norms.norm()) / math.sqrt(len(norms))  # that is, beside the root mean square row
     allowed = torch.maximum(tolerance * norms, EAGER_FACTOR * eager_norms)
     allowed[zero] = torch.maximum(allowed[zero], torch.full_like(allowed[zero], tolerance))
     divisor = torch.where(zero, torch.inf, norms)
@@ -107,8 +108,12 @@ def _check(
     return Checked(worst, eager_worst)
 
 
-def _elementwise(out: torch.Tensor, expected: torch.Tensor, own_largest: float, tolerance: float) -> str:
+def _elementwise(
+    out: torch.Tensor, expected: torch.Tensor, error_norms: torch.Tensor, own_largest: float, tolerance: float
+) -> str:
     least = EAGER_FACTOR * own_largest
+    if bool((error_norms <= max(tolerance, least)).all()):  # no element errs by more than its row
+        return ""
     if not any(bool(_beyond(*block, tolerance, least).any()) for block in _blocks(out, expected)):
         return ""
     beyond = _beyond(out, expected, tolerance, least)
@@ -212,7 +217,3 @@ def _shape(tensor: torch.Tensor) -> str:
 def _position(flat: int, tensor: torch.Tensor) -> str:
     position = [int(index) for index in torch.unravel_index(torch.tensor(flat), tensor.shape)] if tensor.dim() else []
     return "(" + ", ".join(map(str, position)) + ")"
-
-
-def _rms(tensor: torch.Tensor) -> float:
-    return float(tensor.norm()) / math.sqrt(tensor.numel())
