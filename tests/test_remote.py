@@ -17,7 +17,7 @@ from treesearch.errors import AnswersExhausted, MachineError, NoUsableAnswer, Us
 from treesearch.evaluation import bundle, device, target
 from treesearch.evaluation.target import Here
 from treesearch.languages import CPP
-from treesearch.records import Config, Device, Entry, RunState, Status, codec
+from treesearch.records import Config, Device, Entry, Purpose, RunState, Status, codec
 from treesearch.testing import ScriptedEndpoint
 
 pytestmark = pytest.mark.compiler
@@ -58,6 +58,9 @@ class TestSplit:
             asked = len(split.endpoint.calls)
             assert split.absorb(split.judge(path)) == len(packed.kernels)
             assert len(split.endpoint.calls) == asked
+        final = split.waits()
+        assert bundle.read(final).purpose is Purpose.FINAL
+        assert split.absorb(split.judge(final)) == len(bundle.read(final).kernels)
         result = split.search()
         assert trips == [2, 1, 2, 1], "a bundle holds all that a round can send"
         assert result.run.device == device.cpu().id
@@ -85,6 +88,8 @@ class TestSplit:
         assert failed.status is Status.BUILD_FAILED
         assert failed.device == device.cpu().id
         assert "gone" in failed.error
+        assert failed.profile.startswith("Status: build failed\n\n")
+        assert "gone" in failed.profile, "models read why"
         assert [kernel.source.count("gone") for kernel in packed.kernels] == [0, 0]
 
     def test_without_a_compiler_here_every_kernel_travels(self, split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +174,7 @@ REFUSALS: list[tuple[Change, str]] = [
     (in_header(run="0" * 8), "run 00000000, which is not in"),
     (in_header(language="cuda"), "its kernels are in cuda, and run"),
     (in_header(format="treesearch bundle"), "does not say that it is a treesearch results"),
-    (in_header(version=2), "is of format 2, and this treesearch reads format 1"),
+    (in_header(version=1), "is of format 1, and this treesearch reads format 2"),
     (in_header(bundle="0" * 64), "line 2: it is of another bundle"),
     (in_header(secret=1), "'secret' that is not known"),
     (in_last(kernel="0" * 12), "has no kernel 000000000000"),
@@ -251,8 +256,8 @@ def same_kernel(_: int, found: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (in_header(version=1), "it is of format 1, and this treesearch reads format 2"),
-        (sealed(in_header(version=3)), "it is of format 3, and this treesearch reads format 2"),
+        (in_header(version=2), "it is of format 2, and this treesearch reads format 3"),
+        (sealed(in_header(version=4)), "it is of format 4, and this treesearch reads format 3"),
         (other_source, "its digest does not match its content"),
         (sealed(other_source), "the source of kernel k0 is not the one that its digest names"),
         (sealed(another_problem), "its problem scaled_relu is not the one that its digest names"),

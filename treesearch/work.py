@@ -75,7 +75,8 @@ def work(
         kept = results.resumed(target, packed, results.header(packed, hardware))
         _begin(target, kept)
         verdicts = list(kept.verdicts)
-        for verdict in _judged(packed, hardware, {verdict.kernel for verdict in kept.verdicts}, announce):
+        judge = _measured_again if packed.purpose else _judged
+        for verdict in judge(packed, hardware, _left(packed, kept), announce):
             _append(target, verdict)
             verdicts.append(verdict)
             say(f"{len(verdicts)}/{len(packed.kernels)} {_one_line(verdict.kernel)} {described(verdict.evaluation)}")
@@ -127,9 +128,22 @@ def _fitting(packed: Bundle, any_device: bool) -> Device:
     return hardware
 
 
-def _judged(packed: Bundle, hardware: Device, known: set[str], announce: Say) -> Iterator[Verdict]:
+def _left(packed: Bundle, kept: Results) -> list[Due]:
+    known = {verdict.kernel for verdict in kept.verdicts}
+    return [kernel for kernel in packed.kernels if kernel.id not in known]
+
+
+def _measured_again(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say) -> Iterator[Verdict]:
+    """Thoroughly, for figures to publish, in the bundle's order."""
+    language = languages.named(packed.language)
+    with Evaluator(packed.problem, language, packed.protocol, hardware, announce=announce) as evaluator:
+        measured = evaluator.remeasure([kernel.source for kernel in left])
+        for kernel, evaluation in zip(left, measured, strict=True):
+            yield _verdict(packed, kernel, evaluation)
+
+
+def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say) -> Iterator[Verdict]:
     """Builds side by side, judgements one after another as builds come."""
-    left = [kernel for kernel in packed.kernels if kernel.id not in known]
     if not left:
         return
     language = languages.named(packed.language)
@@ -141,7 +155,9 @@ def _judged(packed: Bundle, hardware: Device, known: set[str], announce: Say) ->
     ):
         builds = {pool.submit(_built, evaluator, kernel): kernel for kernel in left}
         for build in as_completed(builds):
-            yield _verdict(packed, builds[build], evaluator, *build.result())
+            built, parent = build.result()
+            judged = evaluator.judge(built, parent=parent, incumbent=packed.incumbent)
+            yield _verdict(packed, builds[build], judged)
 
 
 def _built(evaluator: Evaluator, kernel: Due) -> tuple[Built, Built | None]:
@@ -150,8 +166,7 @@ def _built(evaluator: Evaluator, kernel: Due) -> tuple[Built, Built | None]:
     return built, evaluator.build(kernel.parent) if kernel.parent and built.library else None
 
 
-def _verdict(packed: Bundle, kernel: Due, evaluator: Evaluator, built: Built, parent: Built | None) -> Verdict:
-    evaluation = evaluator.judge(built, parent=parent, incumbent=packed.incumbent)
+def _verdict(packed: Bundle, kernel: Due, evaluation: Evaluation) -> Verdict:
     dated = replace(evaluation, created=datetime.now(UTC).isoformat(timespec="microseconds"))
     return Verdict(packed.digest, kernel.id, kernel.digest, dated)
 

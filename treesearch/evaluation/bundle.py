@@ -17,11 +17,11 @@ from typing import Self
 
 from treesearch.errors import MachineError, UsageError, Waiting
 from treesearch.languages import LANGUAGES
-from treesearch.records import Device, Problem, Protocol, codec, digest
+from treesearch.records import Device, Problem, Protocol, Purpose, codec, digest
 from treesearch.records.codec import Json
 
 FORMAT = "treesearch bundle"
-VERSION = 2
+VERSION = 3
 LARGEST = 256 << 20
 """Bytes beyond which a file is refused unread."""
 FOLDER = Path(".treesearch") / "bundles"
@@ -60,6 +60,8 @@ class Bundle:
     """How many of the fastest seed a round, and are compared with their parents."""
     incumbent: float | None = None
     """Milliseconds of the fastest kernel so far; what is clearly slower is timed with few samples."""
+    purpose: Purpose | None = None
+    """Why kernels that have their verdicts are measured again; None where verdicts are due."""
 
     def __post_init__(self) -> None:
         ids = [kernel.id for kernel in self.kernels]
@@ -178,4 +180,5 @@ def pack(bundle: Bundle, name: str, afterwards: Sequence[str]) -> Waiting:
         *(f"here:                 {command}" for command in (f"treesearch absorb {results}", *afterwards)),
     ]
     count, where = len(bundle.kernels), f"{bundle.device.name} ({bundle.device.id})"
-    return Waiting(f"{count} kernel{'s are' if count > 1 else ' is'} to be judged on {where}.", steps)
+    what = "measured again" if bundle.purpose else "judged"
+    return Waiting(f"{count} kernel{'s are' if count > 1 else ' is'} to be {what} on {where}.", steps)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
+from treesearch import feedback
 from treesearch.evaluation import build, device
 from treesearch.evaluation.build import Built
 from treesearch.languages import Language
@@ -47,7 +49,7 @@ class Elsewhere:
         if built is UNBUILT or built.library is not None:
             return None
         software = device.software(self.language, build.compiler(self.language), self.device)
-        return Evaluation(
+        failed = Evaluation(
             Status.BUILD_FAILED,
             self.device.id,
             self.protocol,
@@ -56,13 +58,14 @@ class Elsewhere:
             software=software[:1],  # the compiler; nothing else of this machine had a part in it
             seconds=built.record.seconds,
         )
+        return self._told(failed)
 
     def no_code(self) -> Evaluation:
         error = f"the answer holds no code block with {self.language.entry.name}"
-        return Evaluation(Status.NO_CODE, self.device.id, self.protocol, error)
+        return self._told(Evaluation(Status.NO_CODE, self.device.id, self.protocol, error))
 
     def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
-        """Nothing: there are no final measurements yet where the device is elsewhere."""
+        """Nothing: that is its device's to do, which a bundle asks for."""
         return iter(())
 
     def redraw(self) -> None:
@@ -70,6 +73,10 @@ class Elsewhere:
 
     def close(self) -> None:
         """Nothing to close; an evaluator has."""
+
+    def _told(self, evaluation: Evaluation) -> Evaluation:
+        """With the text that models get to read."""
+        return replace(evaluation, profile=feedback.text(self.problem, self.language, self.device, evaluation))
 
     def _able(self) -> bool:
         with self._lock:

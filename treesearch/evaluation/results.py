@@ -12,10 +12,10 @@ from pathlib import Path
 from treesearch.errors import UsageError
 from treesearch.evaluation import bundle as bundles
 from treesearch.evaluation.bundle import Bundle
-from treesearch.records import Device, Evaluation, Protocol, codec
+from treesearch.records import Device, Evaluation, Protocol, Purpose, codec
 
 FORMAT = "treesearch results"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Header:
     protocol: Protocol
     device: Device
     """Where the kernels were judged, as measured there."""
+    purpose: Purpose | None = None
+    """The bundle's."""
 
     @property
     def text(self) -> str:
@@ -78,6 +80,7 @@ def header(bundle: Bundle, hardware: Device) -> Header:
         bundle.language,
         bundle.protocol,
         hardware,
+        bundle.purpose,
     )
 
 

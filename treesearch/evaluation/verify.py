@@ -129,7 +129,7 @@ def _blocks(out: torch.Tensor, expected: torch.Tensor) -> Iterator[tuple[torch.T
     """Rows of both, so many at a time. Their difference is float64, as `expected` is."""
     got, wanted = rows(out), rows(expected)
     count = max(1, BLOCK[out.device.type] // got.shape[1])
-    return zip(got.split(count), wanted.split(count), strict=True)
+    return zip(torch.split(got, count), torch.split(wanted, count), strict=True)
 
 
 def _beyond(out: torch.Tensor, expected: torch.Tensor, tolerance: float, least: float) -> torch.Tensor:

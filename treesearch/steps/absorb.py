@@ -11,8 +11,8 @@ from treesearch.errors import UsageError
 from treesearch.evaluation import results
 from treesearch.evaluation.results import Header, Results, Verdict
 from treesearch.evaluation.target import protocol
-from treesearch.records import Device, Run
-from treesearch.steps import dispatch
+from treesearch.records import Device, Purpose, Remeasurement, Run
+from treesearch.steps import dispatch, finish
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,22 @@ def _store(archive: Archive, found: Results) -> int | None:
     if not found.header.run:
         return None
     archive.save_device(found.header.device)
-    fresh = 0
-    for verdict in found.verdicts:
-        kernel, ordinal = dispatch.judged(verdict.kernel)
-        fresh += archive.save_evaluation(kernel, verdict.evaluation, ordinal)
-    return fresh
+    purpose = found.header.purpose
+    return sum(
+        _store_verdict(archive, verdict) if purpose is None else _store_measured(archive, verdict, purpose)
+        for verdict in found.verdicts
+    )
+
+
+def _store_verdict(archive: Archive, verdict: Verdict) -> bool:
+    kernel, ordinal = dispatch.judged(verdict.kernel)
+    return archive.save_evaluation(kernel, verdict.evaluation, ordinal)
+
+
+def _store_measured(archive: Archive, verdict: Verdict, purpose: Purpose) -> bool:
+    """Whether it is new: of one kernel, no two are of the same time."""
+    kernel, _ = dispatch.judged(verdict.kernel)
+    if any(one.evaluation.created == verdict.evaluation.created for one in archive.remeasurements([kernel])):
+        return False
+    finish.store(archive, Remeasurement(kernel, purpose, verdict.evaluation))
+    return True

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from treesearch.errors import Waiting
 from treesearch.evaluation import bundle
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.lineage import Lineage
-from treesearch.records import Entry
+from treesearch.records import Entry, Purpose
 from treesearch.steps.task import Task, due_ordinal
 
 AGAIN = "."
 """Between a kernel's id and the number of the verdict that it is due, from the second on."""
+
+
+FINAL = "final"
+"""In the name of a bundle of kernels that are measured again because they won."""
 
 
 def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
@@ -22,17 +27,30 @@ def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
     """
     lineage = task.lineage()
     fastest = lineage.fastest()
-    packed = Bundle(
+    kernels = [_due(lineage, entry) for entry in lineage.entries if entry.kernel.id in away]
+    incumbent = fastest.milliseconds if fastest else None
+    return _pack(task, name, replace(_bundle(task, kernels), promoted=task.run.config.beam, incumbent=incumbent))
+
+
+def dispatch_finals(task: Task, due: Sequence[Entry]) -> Waiting:
+    """Pack kernels that won, to be measured again; returns what to raise."""
+    kernels = [Due.of(entry.kernel.id, entry.kernel.source or "") for entry in due]
+    return _pack(task, FINAL, replace(_bundle(task, kernels), purpose=Purpose.FINAL))
+
+
+def _bundle(task: Task, kernels: Sequence[Due]) -> Bundle:
+    return Bundle(
         run=task.run.id,
         problem=task.problem,
         problem_digest=task.problem.digest,
         language=task.language.name,
         protocol=task.evaluator.protocol,
         device=task.device,
-        kernels=tuple(_due(lineage, entry) for entry in lineage.entries if entry.kernel.id in away),
-        promoted=task.run.config.beam,
-        incumbent=fastest.milliseconds if fastest else None,
+        kernels=tuple(kernels),
     )
+
+
+def _pack(task: Task, name: str, packed: Bundle) -> Waiting:
     return bundle.pack(packed, f"{task.run.id}-{name}", ["the same treesearch run command again"])
 
 

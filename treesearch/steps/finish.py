@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from treesearch.archive import Finding, Kind
+from treesearch.archive import Archive, Finding, Kind
 from treesearch.archive.findings import EVALUATOR
 from treesearch.evaluation.elsewhere import Elsewhere
 from treesearch.events import Preparing
 from treesearch.lineage import Lineage
-from treesearch.records import Entry, Evaluation, Protocol, Purpose, Remeasurement, Status
+from treesearch.records import Entry, Protocol, Purpose, Remeasurement, Status
+from treesearch.steps.dispatch import dispatch_finals
 from treesearch.steps.renew import renew
 from treesearch.steps.task import Task
 
@@ -23,9 +24,12 @@ def finish(task: Task) -> None:
     """Measure the winner, and whoever may be as fast, in fresh processes and on fresh inputs; store it as final.
 
     What was stored by an earlier go is not measured again. A kernel that fails now is suspect, as it is whenever a
-    later verdict says so, and the search then has another winner. Where the device is elsewhere, nothing is done.
+    later verdict says so, and the search then has another winner. Raises Waiting, with all that are due in one bundle,
+    where their device is elsewhere.
     """
     while due := _due(task):
+        if isinstance(task.evaluator, Elsewhere):
+            raise dispatch_finals(task, due)
         task.observe(Preparing(f"measuring the fastest again, {len(due)} of them, on fresh inputs in fresh processes"))
         _measure(task, due)
         renew(task)
@@ -47,8 +51,6 @@ def is_final(measured: Remeasurement, device: str) -> bool:
 
 
 def _due(task: Task) -> tuple[Entry, ...]:
-    if isinstance(task.evaluator, Elsewhere):
-        return ()
     found = contenders(task.lineage())
     stored = task.archive.remeasurements([entry.kernel.id for entry in found])
     done = {measured.kernel for measured in stored if is_final(measured, task.run.device)}
@@ -58,16 +60,20 @@ def _due(task: Task) -> tuple[Entry, ...]:
 def _measure(task: Task, due: Sequence[Entry]) -> None:
     measured = task.evaluator.remeasure([entry.kernel.source or "" for entry in due])
     for entry, evaluation in zip(due, measured, strict=True):
-        _store(task, entry, evaluation)
+        store(task.archive, Remeasurement(entry.kernel.id, Purpose.FINAL, evaluation))
 
 
-def _store(task: Task, entry: Entry, evaluation: Evaluation) -> None:
-    """The finding first: without the figure, only the figure would be missing."""
+def store(archive: Archive, measured: Remeasurement) -> None:
+    """A kernel's later measurement, and what it says about the kernel.
+
+    The finding comes first: without the figure, only the figure would be missing.
+    """
+    evaluation = measured.evaluation
     if evaluation.status in CONVICTING:
         said = str(evaluation.status).replace("_", " ")
         reason = f"{said} when it was measured again: {evaluation.error}"
-        task.archive.save_finding(Finding(entry.kernel.id, Kind.SUSPECT, reason, EVALUATOR))
-    task.archive.save_remeasurement(Remeasurement(entry.kernel.id, Purpose.FINAL, evaluation))
+        archive.save_finding(Finding(measured.kernel, Kind.SUSPECT, reason, EVALUATOR))
+    archive.save_remeasurement(measured)
 
 
 def _reach(entry: Entry) -> tuple[float, float]:
