@@ -131,6 +131,11 @@ def test_the_compiler_of_the_package_finds_the_runtime_beside_it(tmp_path: Path)
             "void other();" + COPY.replace("return", "other(); return"), "undefined reference to .other", id="undefined"
         ),
         pytest.param(COPY.replace("__syncthreads();", 'asm("foo.bar;");'), "ptxas kernel.ptx, line .*foo", id="ptx"),
+        pytest.param(
+            "extern __device__ void other();" + COPY.replace("__syncthreads();", "other();"),
+            "ptxas fatal.*Unresolved extern function 'other'",
+            id="undefined on the device",
+        ),
     ],
 )
 def test_what_breaks_the_contract_does_not_build_and_says_where(tmp_path: Path, source: str, says: str) -> None:
