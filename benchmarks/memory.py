@@ -1,9 +1,9 @@
 """Peak memory while one kernel is judged: of the host, by all processes that take part, and of the GPU.
 
-    python benchmarks/memory.py PROBLEM KERNEL.cu
+    python benchmarks/memory.py PROBLEM KERNEL
 
 Memory is sampled every 50 ms: proportional set sizes of this process and its children, and what the driver reports as
-used on the GPU beyond what was used before.
+used on the GPU, if there is one, beyond what was used before.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Self
 
 import torch
 
@@ -21,22 +22,46 @@ from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Protocol
 
 EVERY_SECONDS = 0.05
+GIB = 1 << 30
 
 
 class Sampler(threading.Thread):
+    """Peaks in bytes: of this process, of all that it started together, and of the GPU."""
+
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.host = 0
+        self.controller = 0
+        self.children = 0
         self.device = 0
-        free, total = torch.cuda.mem_get_info()
-        self.before = total - free
+        self.before = used()
         self.over = threading.Event()
 
     def run(self) -> None:
         while not self.over.wait(EVERY_SECONDS):
-            free, total = torch.cuda.mem_get_info()
-            self.device = max(self.device, total - free - self.before)
-            self.host = max(self.host, sum(map(proportional, family(os.getpid()))))
+            self.device = max(self.device, used() - self.before)
+            own, *others = map(proportional, family(os.getpid()))
+            self.controller, self.children = max(self.controller, own), max(self.children, sum(others))
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.join()
+
+    @property
+    def told(self) -> str:
+        figures = {"controller": self.controller, "worker and baselines": self.children, "GPU": self.device}
+        return ", ".join(f"{what} {peak / GIB:.2f} GiB" for what, peak in figures.items() if peak)
+
+
+def used() -> int:
+    """Bytes of the GPU's memory that are in use; 0 where there is no GPU."""
+    if not torch.cuda.is_available():
+        return 0
+    free, total = torch.cuda.mem_get_info()
+    return total - free
 
 
 def family(root: int) -> list[int]:
@@ -60,23 +85,17 @@ def proportional(process: int) -> int:
 def main() -> None:
     subject = problem.load(sys.argv[1])
     language = languages.of_file(Path(sys.argv[2]))
-    sampler = Sampler()
-    sampler.start()
-    with Evaluator(subject, language, Protocol(subject.tolerance)) as evaluator:
+    with Sampler() as sampler, Evaluator(subject, language, Protocol(subject.tolerance)) as evaluator:
         built = evaluator.build(Path(sys.argv[2]).read_text())
         started = time.monotonic()
         verdict = evaluator.judge(built)
         first = time.monotonic() - started
         again = evaluator.judge(built)
-    sampler.over.set()
-    sampler.join()
-    gib = 1 << 30
-    print(
-        f"{subject.name}: {subject.bytes_read / gib:.2f} GiB read, {subject.bytes_written / gib:.2f} GiB written a call"
-    )
+    read, written = subject.bytes_read / GIB, subject.bytes_written / GIB
+    print(f"{subject.name}: {read:.2f} GiB read, {written:.2f} GiB written a call")
     print(f"{verdict.status} in {verdict.milliseconds or 0:.3g} ms {verdict.error}")
     print(f"verdict after {first:.1f} s with its deck and baselines, {again.seconds:.1f} s without")
-    print(f"peak memory: host {sampler.host / gib:.2f} GiB, GPU {sampler.device / gib:.2f} GiB")
+    print(f"peak memory: {sampler.told}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,92 @@
+"""Real candidates as a plain file: kernels of the shipped record, for machines where no archive can be read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+
+from treesearch.errors import UsageError
+from treesearch.evaluation import bundle
+from treesearch.records import Problem, codec
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A kernel's source, and that of the kernel that it was made from; empty for none."""
+
+    source: str
+    parent: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Distinct kernels of one problem in one language, in the order in which a search wrote them."""
+
+    problem: Problem
+    language: str
+    promoted: int
+    """How many of the fastest seeded a round of that search."""
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the benchmark runs on."""
+
+    batches: tuple[Batch, ...]
+
+
+def prepare(path: Path) -> Prepared:
+    """Write down all kernels of the shipped record. Needs what reading an archive needs."""
+    from treesearch import resources
+    from treesearch.archive import Archive
+
+    with Archive(resources.record(), read_only=True) as record:
+        found = Prepared(tuple(_batches(record)))
+    bundle.write(path, json.dumps(codec.seal({"prepared": codec.encode(found)}), indent=1) + "\n")
+    return found
+
+
+def read(path: Path) -> Prepared:
+    """Raises UsageError for a file that `prepare` has not written."""
+    try:
+        members = codec.unseal(codec.parse(bundle.load(path)))
+        return codec.decode(Prepared, members.get("prepared"))
+    except ValueError as reason:
+        raise UsageError(f"Cannot take {path} as candidates: {reason}; write it with `prepare -o FILE`.") from reason
+
+
+def chosen(batches: Iterable[Batch], count: int | None) -> tuple[Batch, ...]:
+    """At most so many candidates, taken from the batches in turn; batches of which none is left are left out."""
+    held = tuple(batches)
+    turns = [
+        (number, candidate)
+        for row in zip_longest(*(batch.candidates for batch in held))
+        for number, candidate in enumerate(row)
+        if candidate is not None
+    ][:count]
+    taken = [tuple(candidate for place, candidate in turns if place == number) for number in range(len(held))]
+    return tuple(replace(batch, candidates=some) for batch, some in zip(held, taken, strict=True) if some)
+
+
+def total(batches: Sequence[Batch]) -> int:
+    return sum(len(batch.candidates) for batch in batches)
+
+
+def _batches(record: object) -> Iterator[Batch]:
+    from treesearch.archive import Archive
+    from treesearch.lineage import Lineage
+
+    assert isinstance(record, Archive)
+    for run in record.runs():
+        lineage = Lineage(record.entries(run.id), record.edges(run.id))
+        parents = dict[str, str]()
+        for entry in lineage.entries:
+            if entry.kernel.source:
+                refined = lineage.refined(entry.kernel.id)
+                parents.setdefault(entry.kernel.source, (refined.kernel.source if refined else None) or "")
+        distinct = tuple(Candidate(source, parent) for source, parent in parents.items())
+        yield Batch(record.problem(run.problem), run.config.language, run.config.beam, distinct)

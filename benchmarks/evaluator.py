@@ -1,0 +1,256 @@
+"""How many candidates a minute this machine judges, against the usual way, and where the time goes.
+
+    python -m benchmarks.evaluator prepare -o FILE
+    python -m benchmarks.evaluator run FILE [--language LANGUAGE] [--candidates N] [--usual N]
+
+The first writes down the kernels of the shipped record, and needs what reading an archive needs. The second needs
+only Python, torch and a compiler, and prints Markdown tables for every language that this machine has a compiler and a
+device for: how fast `work` gets through all candidates, built anew and built before; how fast some of them are judged
+the usual way (`usual.py`); where one verdict's time goes; memory; and, on a GPU, how our times compare with those of
+other tools.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import agreement, candidates, stopwatch, usual
+from benchmarks.candidates import Batch
+from benchmarks.memory import Sampler
+from treesearch import languages, problem
+from treesearch.errors import TreesearchError
+from treesearch.evaluation import bundle, target
+from treesearch.evaluation.bundle import Bundle, Due
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.records import Device, Problem, Status
+from treesearch.work import work
+
+USUAL = 16
+SINGLE = 16
+"""Candidates that are judged one at a time."""
+DEADLINE_SECONDS = 20.0
+GOALS = {"cuda": {"rate": "≥ 120", "single": "< 3 s"}, "cpu": {"rate": "–", "single": "< 2 s"}}
+LARGE = "softmax", Path(__file__).parents[1] / "examples" / "softmax.cu"
+"""A problem and a kernel whose peak memory is looked at, on a GPU."""
+Row = tuple[str, str, str]
+"""What was looked at, what was found, and what should be."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """All candidates judged once: wall time, statuses, and the judging thread's seconds by step."""
+
+    seconds: float
+    statuses: Counter[Status]
+    steps: Mapping[str, float]
+
+    @property
+    def rate(self) -> float:
+        """Candidates a minute."""
+        return 60 * self.statuses.total() / self.seconds
+
+    @property
+    def setting_up(self) -> float:
+        return sum(self.steps.get(step, 0.0) for step in stopwatch.SETTING_UP)
+
+    @property
+    def judging(self) -> float:
+        """Seconds in which a candidate was started, timed or checked."""
+        idle = {*stopwatch.SETTING_UP, *stopwatch.BUILDING, stopwatch.OTHER}
+        return sum(seconds for step, seconds in self.steps.items() if step not in idle)
+
+
+@dataclass(frozen=True)
+class Singles:
+    """Candidates judged one at a time: seconds from source to verdict of each, and by step of all."""
+
+    seconds: tuple[float, ...]
+    steps: Mapping[str, float]
+
+
+def report(batches: Sequence[Batch], hardware: Device, usual_count: int) -> str:
+    """Everything about one language, as Markdown."""
+    with tempfile.TemporaryDirectory(prefix="treesearch-benchmark-") as name:
+        folder = Path(name)
+        fresh, cached = (throughput(batches, hardware, folder / which) for which in ("fresh", "cached"))
+        singles = one_by_one(batches, hardware)
+        found = usual.judge(candidates.chosen(batches, usual_count), hardware.architecture)
+        beside = list(agreement.agreements(batches, hardware)) if hardware.kind == "cuda" else []
+        rows = [
+            *rates(fresh, cached, found, GOALS[hardware.kind]["rate"]),
+            *latency(singles, GOALS[hardware.kind]["single"]),
+            *compared(beside),
+            *memory(batches, hardware),
+        ]
+    which = ", ".join(f"{len(batch.candidates)} of {batch.problem.name}" for batch in batches)
+    heading = f"### {hardware.name}, {os.cpu_count()} cores: {candidates.total(batches)} distinct candidates ({which})"
+    load = (
+        f"Load {os.getloadavg()[0]:.1f} at the end. Statuses: {tally(fresh.statuses)}; again: {tally(cached.statuses)}."
+    )
+    return "\n\n".join([heading, table(("what", "found", "goal"), rows), breakdown(singles), load])
+
+
+def throughput(batches: Sequence[Batch], hardware: Device, folder: Path) -> Pass:
+    """`work` on a bundle of each problem, one after the other."""
+    folder.mkdir()
+    statuses: Counter[Status] = Counter()
+    with stopwatch.watching() as watch:
+        started = time.perf_counter()
+        for number, batch in enumerate(batches):
+            path = folder / f"{number}{bundle.SUFFIX}"
+            bundle.write(path, packed(batch, hardware).text)
+            done = work(path, say=lambda line: None)
+            statuses.update(verdict.evaluation.status for verdict in done.verdicts)
+        return Pass(time.perf_counter() - started, statuses, watch.take())
+
+
+def packed(batch: Batch, hardware: Device) -> Bundle:
+    return Bundle(
+        run="",
+        problem=batch.problem,
+        problem_digest=batch.problem.digest,
+        language=batch.language,
+        protocol=target.protocol(batch.problem, DEADLINE_SECONDS, hardware),
+        device=hardware,
+        kernels=tuple(
+            Due.of(f"k{number}", candidate.source, candidate.parent)
+            for number, candidate in enumerate(batch.candidates)
+        ),
+        promoted=batch.promoted,
+    )
+
+
+def one_by_one(batches: Sequence[Batch], hardware: Device) -> Singles:
+    """From a source that was never built to its verdict, with deck and baselines there already."""
+    seconds, steps = list[float](), defaultdict[str, float](float)
+    with stopwatch.watching() as watch:
+        for batch in candidates.chosen(batches, SINGLE):
+            protocol = target.protocol(batch.problem, DEADLINE_SECONDS, hardware)
+            with Evaluator(batch.problem, languages.named(batch.language), protocol, hardware) as evaluator:
+                evaluator.evaluate(batch.candidates[0].source)
+                watch.take()
+                for candidate in batch.candidates:
+                    started = time.perf_counter()
+                    evaluator.evaluate(f"{candidate.source}\n// {time.time_ns()}\n")
+                    seconds.append(time.perf_counter() - started)
+                    for step, spent in watch.take().items():
+                        steps[step] += spent
+    return Singles(tuple(seconds), steps)
+
+
+# ── rows ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def rates(fresh: Pass, cached: Pass, found: usual.Judged, goal: str) -> Iterator[Row]:
+    theirs = 60 * found.candidates / found.seconds
+    built = f"builds of {statistics.median(found.builds):.0f} s" if found.builds else "none built"
+    yield "candidates a minute", f"{fresh.rate:.1f}", goal
+    yield "… without setting up the problems", f"{without_set_up(fresh):.1f} ({fresh.setting_up:.0f} s of it)", "–"
+    yield "… share of the time in which one was started, timed or checked", share(fresh.judging / fresh.seconds), "–"
+    yield "… built before", f"{cached.rate:.1f}", "≥ 200" if goal != "–" else "–"
+    yield "… built before, without setting up", f"{without_set_up(cached):.1f}", "–"
+    yield f"the usual way, {found.candidates} of them", f"{theirs:.2f} ({found.right} right, {built})", "–"
+    yield "ratio", f"{fresh.rate / theirs:.1f}", "≥ 20"
+    for failure in dict.fromkeys(found.failures):
+        yield "… one that failed", failure[:100], "–"
+
+
+def without_set_up(one: Pass) -> float:
+    return 60 * one.statuses.total() / (one.seconds - one.setting_up)
+
+
+def latency(singles: Singles, goal: str) -> Iterator[Row]:
+    first, median, third = statistics.quantiles(singles.seconds, n=4, method="inclusive")
+    found = f"{median:.2f} s (quartiles {first:.2f} and {third:.2f})"
+    yield f"answer to verdict, median of {len(singles.seconds)}", found, goal
+
+
+def compared(found: Sequence[agreement.Agreement]) -> Iterator[Row]:
+    for which in ("do_bench", "ncu") if found else ():
+        furthest = agreement.furthest(found, which)
+        told = "; ".join(f"{one.problem} {one.ours:.4g} ms: {getattr(one, which) or '–'}" for one in found)
+        yield f"furthest from {which}", f"{share(furthest) if furthest is not None else 'not there'} ({told})", "≤ 3 %"
+
+
+def memory(batches: Sequence[Batch], hardware: Device) -> Iterator[Row]:
+    """Of one verdict with its deck and baselines; where there is no GPU, on the first problem of the file."""
+    large = hardware.kind == "cuda"
+    subject: Problem = problem.load(LARGE[0]) if large else batches[0].problem
+    source = LARGE[1].read_text() if large else batches[0].candidates[-1].source
+    language = languages.for_device(hardware.kind)
+    protocol = target.protocol(subject, DEADLINE_SECONDS, hardware)
+    with Sampler() as sampler, Evaluator(subject, language, protocol, hardware) as evaluator:
+        verdict = evaluator.evaluate(source)
+    yield f"peak memory, {subject.name} ({verdict.status})", sampler.told, "–"
+
+
+def breakdown(singles: Singles) -> str:
+    """Where the time of one verdict goes, steps that take less than a hundredth of it together."""
+    count, whole = len(singles.seconds), sum(singles.seconds)
+    steps = sorted(singles.steps.items(), key=lambda item: -item[1])
+    shown = [(step, f"{spent / count:.3f}", share(spent / whole)) for step, spent in steps if spent >= whole / 100]
+    return table(("step of one verdict (mean)", "seconds", "share"), shown)
+
+
+def table(heads: Row, rows: Sequence[Row]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ("---",) * 3, *rows))
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def tally(statuses: Counter[Status]) -> str:
+    return ", ".join(f"{count} {str(status).replace('_', ' ')}" for status, count in statuses.most_common())
+
+
+# ── the command ─────────────────────────────────────────────────────────────────────────────────
+
+
+def measure(path: Path, language: str | None, count: int | None, usual_count: int) -> None:
+    """Print the tables. Builds go to a cache of their own, so that none is there before."""
+    prepared = candidates.read(path)
+    for hardware in target.HERE.all():
+        spoken = languages.for_device(hardware.kind)
+        batches = candidates.chosen((batch for batch in prepared.batches if batch.language == spoken.name), count)
+        if batches and spoken.compiler() and language in (None, spoken.name):
+            with tempfile.TemporaryDirectory(prefix="treesearch-cache-") as cache:
+                os.environ["TREESEARCH_CACHE"] = cache
+                print(report(batches, hardware, usual_count), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.evaluator", description=(__doc__ or "").split("\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    preparing = commands.add_parser("prepare", help="write down the kernels of the shipped record")
+    preparing.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    running = commands.add_parser("run", help="judge them on this machine")
+    running.add_argument("file", type=Path, metavar="FILE")
+    running.add_argument("--language", help="only kernels in this one")
+    running.add_argument("--candidates", type=int, metavar="N", help="so many at the most; all by default")
+    running.add_argument(
+        "--usual", type=int, default=USUAL, metavar="N", help=f"so many the usual way; by default {USUAL}"
+    )
+    given = parser.parse_args()
+    try:
+        if given.command == "run":
+            measure(given.file, given.language, given.candidates, given.usual)
+            return
+        for batch in candidates.prepare(given.output).batches:
+            print(f"{len(batch.candidates)} distinct kernels of {batch.problem.name} in {batch.language}")
+    except TreesearchError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from error
+
+
+if __name__ == "__main__":
+    main()
