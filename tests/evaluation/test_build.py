@@ -236,3 +236,8 @@ def _runs(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+@pytest.mark.parametrize(("cores", "gib", "builds"), [(2, 64, 2), (16, 128, 16), (64, 16, 8), (4, 3, 1), (4, 0, 1)])
+def test_as_many_builds_run_at_once_as_cores_and_memory_allow(cores: int, gib: int, builds: int) -> None:
+    assert build.side_by_side(cores, gib << 30) == builds

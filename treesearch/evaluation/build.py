@@ -19,7 +19,7 @@ from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import Language
 from treesearch.languages.mix import Mix
-from treesearch.problem import libraries
+from treesearch.problem import libraries, memory
 from treesearch.records import Build, Problem, digest
 
 BUILD_SECONDS = 60.0
@@ -27,6 +27,8 @@ LEAST_FREE = 32 << 20
 """Bytes without which a compiler may fail for want of space. What it prints says nothing: a kernel can make it print
 anything."""
 LIMITS = sandbox.Limits(memory=8 << 30, file=256 << 20)
+USUAL_MEMORY = 1 << 30
+"""Bytes that a compiler takes at its peak: nvcc on a large kernel."""
 TEMPORARY_BYTES = 1 << 30
 
 
@@ -117,7 +119,7 @@ def _compile(language: Language, command: list[str], header: str, source: str, h
     try:
         (work / "problem.h").write_text(header)
         (work / f"kernel{language.suffix}").write_text(source, errors="replace")
-        with _places():  # as many at once as there are cores, so that the time limit is a build's own
+        with _places():  # so many at once that the time limit is a build's own
             started = time.monotonic()
             around = replace(walls, writable=(str(work),))
             finished = sandbox.run(command, seconds=BUILD_SECONDS, limits=LIMITS, cwd=work, walls=around)
@@ -141,7 +143,12 @@ def _compile(language: Language, command: list[str], header: str, source: str, h
 
 @functools.cache
 def _places() -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
+    return threading.BoundedSemaphore(side_by_side(len(os.sched_getaffinity(0)), memory.available()))
+
+
+def side_by_side(cores: int, free: int) -> int:
+    """How many compilers may run at once: one a core, as long as their memory fits into half of the bytes free."""
+    return max(1, min(cores, free // (2 * USUAL_MEMORY)))
 
 
 def _move(work: Path, home: Path) -> None:
