@@ -13,6 +13,7 @@ from treesearch.archive import Archive
 from treesearch.errors import ArchiveError, UsageError
 from treesearch.records import (
     Accuracy,
+    Answer,
     Config,
     Edge,
     Kernel,
@@ -206,10 +207,34 @@ def test_answers_about_a_problem_are_told_apart_by_language(archive: Archive, sa
 def test_every_failed_ask_is_kept(archive: Archive, samples: Samples, run: Run) -> None:
     for error in ("overloaded", "overloaded", "refused"):
         archive.save_failed_ask(samples.request(run), "openai/o3", error)
+    archive.save_failed_ask(samples.request(run), "openai/o3", "cut off", text="half a ker", usage=Usage(9, 8, 0.5))
     failed = archive.failed_asks(run.id)
-    assert [ask.error for ask in failed] == ["overloaded", "overloaded", "refused"]
+    assert [ask.error for ask in failed] == ["overloaded", "overloaded", "refused", "cut off"]
     assert {(ask.request, ask.model) for ask in failed} == {(samples.request(run).id, "openai/o3")}
     assert all(ask.created for ask in failed)
+    assert [(ask.text, ask.usage) for ask in failed[2:]] == [("", Usage()), ("half a ker", Usage(9, 8, 0.5))]
+
+
+def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_answered(
+    archive: Archive, samples: Samples, run: Run
+) -> None:
+    archive.save_answer(samples.request(run), samples.answer(usage=Usage(5, 7, 0.5)))
+    archive.save_failed_ask(samples.request(run), "openai/o3", "cut off", usage=Usage(5, 9, 0.25))
+    archive.save_failed_ask(samples.request(run), "openai/o3", "timeout")
+    refused = Answer("", "openai/o3", failure="content filter")
+    archive.save_answer(samples.request(run, ordinal="1"), refused)
+    assert archive.spend(run.id) == Usage(10, 16, 0.75)
+    assert archive.answer(samples.request(run, ordinal="1").id) == replace(
+        refused, created=archive.answers(run.id)[1][1].created
+    )
+
+
+def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Samples) -> None:
+    config = replace(samples.config, models=(), idea_models=("openai/a=2", "openai/b"), code_models=("file/answers",))
+    run = archive.open_run(samples.problem, config, samples.device)
+    assert archive.run(run.id).config == config
+    swapped = replace(config, idea_models=config.code_models, code_models=config.idea_models)
+    assert archive.open_run(samples.problem, swapped, samples.device).id != run.id
 
 
 @pytest.mark.parametrize(

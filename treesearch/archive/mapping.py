@@ -19,6 +19,9 @@ class FailedAsk:
     """Id of the request."""
     model: str
     error: str
+    text: str
+    """What the model said all the same; empty where it said nothing."""
+    usage: r.Usage
     created: str
     """ISO 8601, UTC."""
 
@@ -124,6 +127,8 @@ def run_row(problem: str, config: r.Config, device: str, sequence: int) -> s.Run
         state=r.RunState.RUNNING,
         created=now(),
         models=list(config.models),
+        idea_models=list(config.idea_models),
+        code_models=list(config.code_models),
         language=config.language,
         rounds=config.rounds,
         ideas=config.ideas,
@@ -146,6 +151,8 @@ def run_of(row: s.RunRow, problem_name: str) -> r.Run:
 def _config_of(row: s.RunRow) -> r.Config:
     return r.Config(
         models=tuple(row.models),
+        idea_models=tuple(row.idea_models),
+        code_models=tuple(row.code_models),
         language=row.language,
         rounds=row.rounds,
         ideas=row.ideas,
@@ -194,6 +201,7 @@ def answer_row(request: r.Request, answer: r.Answer) -> s.AnswerRow:
         output_tokens=answer.usage.output_tokens,
         cost_usd=answer.usage.cost_usd,
         seconds=answer.seconds,
+        failure=answer.failure,
         created=answer.created or now(),
         templates=request.templates,
     )
@@ -211,14 +219,33 @@ def answer_of(row: s.AnswerRow) -> r.Answer:
         answered_by=row.answered_by,
         help=row.help,
         sampling=_sampling_of(row),
-        usage=r.Usage(row.input_tokens, row.output_tokens, row.cost_usd),
+        usage=_usage_of(row),
         seconds=row.seconds,
+        failure=row.failure,
         created=row.created,
     )
 
 
+def failed_ask_row(request: r.Request, model: str, error: str, text: str, usage: r.Usage) -> s.FailedAskRow:
+    return s.FailedAskRow(
+        request=request.id,
+        run=request.run,
+        model=model,
+        error=error,
+        text=text,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+        created=now(),
+    )
+
+
 def failed_ask_of(row: s.FailedAskRow) -> FailedAsk:
-    return FailedAsk(row.request, row.model, row.error, row.created)
+    return FailedAsk(row.request, row.model, row.error, row.text, _usage_of(row), row.created)
+
+
+def _usage_of(row: s.AnswerRow | s.FailedAskRow) -> r.Usage:
+    return r.Usage(row.input_tokens, row.output_tokens, row.cost_usd)
 
 
 # ── ideas, kernels, edges ───────────────────────────────────────────────────────────────────────

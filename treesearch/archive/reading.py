@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import func, select
+from sqlalchemy import CompoundSelect, func, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import findings, mapping, verdicts
@@ -177,19 +177,24 @@ class Reader:
             return tuple(map(mapping.failed_ask_of, rows))
 
     def spend(self, run_id: str) -> Usage:
-        """What a run's answers cost: tokens that are known, and money where every answer's price is known."""
+        """What a run cost: tokens that are known, and money where all of it is known.
+
+        An answer's price may be unknown. So may that of a failed attempt whose tokens are known; one without
+        tokens was not billed as far as anybody said.
+        """
+        bills = _bills(run_id).subquery()
         query = select(
-            func.count().label("answers"),
-            func.sum(s.AnswerRow.input_tokens).label("asked"),
-            func.sum(s.AnswerRow.output_tokens).label("answered"),
-            func.sum(s.AnswerRow.cost_usd).label("cost"),
-            func.count(s.AnswerRow.cost_usd).label("priced"),
+            func.count().label("bills"),
+            func.sum(bills.c.input_tokens).label("asked"),
+            func.sum(bills.c.output_tokens).label("answered"),
+            func.sum(bills.c.cost_usd).label("cost"),
+            func.count(bills.c.cost_usd).label("priced"),
         )
         with self._reading() as session:
-            total = session.execute(query.where(s.AnswerRow.run == run_id)).one()
-        if not total.answers:
+            total = session.execute(query).one()
+        if not total.bills:
             return Usage(0, 0, 0.0)
-        return Usage(total.asked, total.answered, total.cost if total.priced == total.answers else None)
+        return Usage(total.asked, total.answered, total.cost if total.priced == total.bills else None)
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 
@@ -295,6 +300,18 @@ def _within_run(row: s.AnswerRow) -> tuple[object, ...]:
 
 def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
     return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in sorted(rows, key=_within_run))
+
+
+def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | None]]:
+    """Tokens and money of a run's answers, and of those failed attempts that were billed."""
+    answered, failed = s.AnswerRow, s.FailedAskRow
+    given = select(answered.input_tokens, answered.output_tokens, answered.cost_usd).where(
+        answered.run == run_id, answered.failure == ""
+    )
+    wasted = select(failed.input_tokens, failed.output_tokens, failed.cost_usd).where(
+        failed.run == run_id, failed.input_tokens.is_not(None)
+    )
+    return union_all(given, wasted)
 
 
 _BY_AGE = (s.EvaluationRow.ordinal, s.EvaluationRow.created, s.EvaluationRow.id)

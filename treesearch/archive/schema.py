@@ -108,6 +108,8 @@ class RunRow(Base):
     state: Mapped[str]
     created: Mapped[str]
     models: Mapped[Json]
+    idea_models: Mapped[Json]
+    code_models: Mapped[Json]
     language: Mapped[str]
     rounds: Mapped[int]
     ideas: Mapped[int]
@@ -153,12 +155,16 @@ class AnswerRow(Base):
     output_tokens: Mapped[int | None]
     cost_usd: Mapped[float | None]
     seconds: Mapped[float | None]
+    failure: Mapped[str]
     created: Mapped[str]
     templates: Mapped[str]
 
 
 class FailedAskRow(Base):
-    """One attempt to ask that brought no answer. `request` is no foreign key: an answer may never come."""
+    """One attempt to ask that brought no answer. `request` is no foreign key: an answer may never come.
+
+    `text` is what the model said all the same, such as an answer that was cut off; its tokens were paid for.
+    """
 
     __tablename__ = "failed_asks"
     __table_args__ = (UniqueConstraint("request", "model", "created"),)
@@ -168,6 +174,10 @@ class FailedAskRow(Base):
     run: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
     model: Mapped[str]
     error: Mapped[str]
+    text: Mapped[str]
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    cost_usd: Mapped[float | None]
     created: Mapped[str]
 
 

@@ -39,9 +39,12 @@ from treesearch.records import (
     Round,
     Run,
     RunState,
+    Usage,
 )
 
 __all__ = ["Archive", "FailedAsk", "Finding", "Kind"]
+
+UNKNOWN = Usage()
 
 
 class Archive(Reader):
@@ -108,10 +111,12 @@ class Archive(Reader):
     def save_answer(self, request: Request, answer: Answer) -> None:
         self._insert(mapping.answer_row(request, answer))
 
-    def save_failed_ask(self, request: Request, model: str, error: str) -> None:
-        """Store one attempt that brought no answer; every call is an attempt of its own."""
-        created = mapping.now()
-        self._insert(s.FailedAskRow(request=request.id, run=request.run, model=model, error=error, created=created))
+    def save_failed_ask(
+        self, request: Request, model: str, error: str, *, text: str = "", usage: Usage = UNKNOWN
+    ) -> None:
+        """Store one attempt that brought no answer, with what the model said all the same and what that cost; every
+        call is an attempt of its own."""
+        self._insert(mapping.failed_ask_row(request, model, error, text, usage))
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 

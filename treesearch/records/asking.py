@@ -69,5 +69,7 @@ class Answer:
     sampling: Sampling = field(default_factory=Sampling)
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
+    failure: str = ""
+    """Why there is no answer and never will be, such as a content filter; then `text` is empty."""
     created: str = ""
     """ISO 8601, UTC; empty until stored."""

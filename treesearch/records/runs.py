@@ -23,10 +23,14 @@ class Config:
     policy: str = "diverse"
     deadline_seconds: float = 20.0
     sampling: Sampling = field(default_factory=Sampling)
+    idea_models: tuple[str, ...] = ()
+    """Models asked for ideas in place of `models`; a string may end in a weight, as in `openai/gpt-5.6=2`."""
+    code_models: tuple[str, ...] = ()
+    """Models asked for kernels in place of `models`."""
 
     def __post_init__(self) -> None:
-        if not self.models:
-            raise ValueError("a run needs at least one model")
+        if not self.models and not (self.idea_models and self.code_models):
+            raise ValueError("a run needs at least one model for ideas and one for kernels")
         if min(self.ideas, self.implementations, self.beam) < 1 or min(self.rounds, self.repairs) < 0:
             raise ValueError("ideas, implementations and beam start at 1; rounds and repairs at 0")
 
@@ -34,7 +38,16 @@ class Config:
     def identity(self) -> str:
         sampling = (self.sampling.temperature, self.sampling.max_tokens, self.sampling.reasoning_effort)
         counts = (self.ideas, self.implementations, self.beam, self.repairs, self.policy, self.deadline_seconds)
-        return digest(self.language, *self.models, *counts, *sampling)
+        roles = [f"{role} {name}" for role, names in self._roles() for name in names]
+        return digest(self.language, *self.models, *counts, *sampling, *roles)
+
+    def _roles(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return (("ideas", self.idea_models), ("code", self.code_models))
+
+    @property
+    def named_models(self) -> tuple[str, ...]:
+        """Every model string as given, for people: those of one role alone say which."""
+        return (*self.models, *(f"{name} ({role})" for role, names in self._roles() for name in names))
 
 
 class RunState(StrEnum):

@@ -146,7 +146,7 @@ def run(
         "problem_digest": found.problem,
         "state": str(found.state),
         "created": found.created,
-        "models": list(found.config.models),
+        "models": list(found.config.named_models),
         "rounds": found.config.rounds,
         "language": found.config.language,
         "device": device(hardware),

@@ -93,7 +93,7 @@ class Progress:
     def _(self, event: RunOpened) -> None:
         self._run = event.run.id
         kept = f"; continuing with {text.count(len(event.entries), 'kernel')} from before" if event.entries else ""
-        models = text.one_line(", ".join(event.run.config.models))
+        models = text.one_line(", ".join(event.run.config.named_models))
         name, language = text.one_line(event.run.problem_name), event.run.config.language
         self._print(f"run {event.run.id} on {name} in {language}, models: {models}{kept}")
         with contextlib.suppress(ArchiveError):  # a store that is busy costs a figure, not the search

@@ -123,7 +123,7 @@ def run(
     fastest = lineage.fastest()
     counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
     tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
-    models, language = text.one_line(", ".join(found.config.models)), text.one_line(found.config.language)
+    models, language = text.one_line(", ".join(found.config.named_models)), text.one_line(found.config.language)
     head: list[RenderableType] = [
         Text.assemble(
             (text.one_line(found.problem_name), "bold"),
