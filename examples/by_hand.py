@@ -15,7 +15,7 @@ from treesearch.evaluation import device
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.events import Event, Judged
 from treesearch.languages import CPP
-from treesearch.models import ReplayModel
+from treesearch.models import Pool, ReplayModel
 from treesearch.records import Config, Protocol
 from treesearch.steps.task import Task
 
@@ -44,7 +44,7 @@ def main() -> None:
             problem=subject,
             language=CPP,
             device=device.cpu(),
-            models=[model],
+            models=Pool(ideas=[model], code=[model]),
             policy=policies.fastest,
             archive=archive,
             evaluator=evaluator,

@@ -15,6 +15,7 @@ from treesearch.answers import (
     SOURCE_LIMIT,
     TITLE_LIMIT,
     code,
+    ends_in_code,
     ideas,
     near_duplicate,
 )
@@ -263,6 +264,25 @@ def test_a_source_over_the_limit_is_none() -> None:
 def test_a_source_can_be_stored_whatever_the_model_wrote() -> None:
     found = code(f"```cpp\n{SOURCE}// \ud800 \0\n```", FENCES)
     assert found == SOURCE + "// ? \n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut_off"),
+    [
+        ("no code at all", False),
+        ("```cpp\nint x;\n```", False),
+        ("```cpp\nint x;\n```\nDone.", False),
+        ("```cpp\r\nint x;\r\n```\r\n", False),
+        ("```cpp\nint x;", True),
+        ("```cpp\nint x;\n```\n```cpp\nint y", True),
+        ("~~~\nint x;\n```\nint y;", True),
+        ("```markdown\n```cpp\nint x;\n```\n```", False),
+        ("````\n```cpp\nint x;\n```\n````", False),
+        ("The fence comes last:\n```", False),
+    ],
+)
+def test_an_answer_that_stops_within_a_code_block_was_cut_off(text: str, cut_off: bool) -> None:
+    assert ends_in_code(text) is cut_off
 
 
 # ── near-duplicates ─────────────────────────────────────────────────────────────────────────────

@@ -72,6 +72,19 @@ def _blocks(text: str) -> tuple[_Block, ...]:
     return tuple(blocks)
 
 
+def ends_in_code(text: str) -> bool:
+    """Whether an answer stops inside a fenced block, as one does that was cut off."""
+    fence, begun = "", False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        match = _FENCE.match(line)
+        if match is None or not _acts(match, fence):
+            begun = begun or bool(line.strip())
+            continue
+        opens = not fence or bool(match["info"].strip())
+        fence, begun = match["fence"] if opens else "", False
+    return bool(fence) and begun
+
+
 def _acts(line: re.Match[str], fence: str) -> bool:
     """Whether a fence-like line opens or closes anything while `fence` is open (`""`: none is)."""
     return not fence or (line["fence"][0] == fence[0] and len(line["fence"]) >= len(fence))

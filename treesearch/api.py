@@ -19,17 +19,17 @@ from treesearch.evaluation.device import cores
 from treesearch.evaluation.elsewhere import Elsewhere
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.target import AUTO, HERE, Here, Target
-from treesearch.events import Asking, Observer, Preparing, Replaying, RunOpened, silent
+from treesearch.events import Observer, Preparing, Replaying, RunOpened, silent
 from treesearch.lineage import Lineage
-from treesearch.models import Model, ModelOptions, ReplayModel
+from treesearch.models import Model, ModelOptions, Pool, ReplayModel, pool
 from treesearch.policies import Policy
 from treesearch.prompts import SHIPPED as SHIPPED_PROMPTS
 from treesearch.prompts import overridden
-from treesearch.records import Config, Device, Entry, Evaluation, Problem, Request, Run, Sampling, Stage
+from treesearch.records import Config, Device, Entry, Evaluation, Problem, Run, Sampling, Stage
 from treesearch.steps import bank, recorded
 from treesearch.steps.absorb import Absorbed
 from treesearch.steps.absorb import absorb as take_in
-from treesearch.steps.task import Judge, Task, always, asking
+from treesearch.steps.task import Judge, Task, always, asking, failures_kept
 
 WORKING_ARCHIVE = ".treesearch/archive.db"
 SHIPPED = recorded.SHIPPED
@@ -55,6 +55,8 @@ def search(
     name: str | os.PathLike[str],
     *,
     models: Sequence[str] = (),
+    idea_models: Sequence[str] = (),
+    code_models: Sequence[str] = (),
     rounds: int | None = None,
     ideas: int | None = None,
     implementations: int | None = None,
@@ -77,8 +79,10 @@ def search(
     """Search for a faster kernel; the same call continues a search that was interrupted.
 
     `name` is a shipped problem's name or the path of a KernelBench-format file; `models` are model strings
-    (`openai/…`, `file/DIR`, `replay/ARCHIVE`), by default that of the first provider whose key is set, else the
-    shipped record's answers. `archive` is a store or its URL, by default the working archive. Counts left at
+    (`openai/…`, `file/DIR`, `cmd/COMMAND`, `replay/ARCHIVE`), by default that of the first provider whose key is set,
+    else the shipped record's answers; `idea_models` and `code_models` are asked for ideas or kernels in their place.
+    One that ends in a weight, as `openai/gpt-5.6=2` does, has as many turns. `archive` is a store or its URL, by
+    default the working archive. Counts left at
     None are 5 rounds, 8 ideas, 3 implementations, a beam of 4, one repair. A policy of your own is a function
     from a lineage and a beam to kernel ids. `new` starts afresh instead of continuing. Deadlines are seconds.
     `prompts` is a folder of templates that take the place of their shipped namesakes; `inspire` are ids of kernels, of
@@ -91,12 +95,16 @@ def search(
 
     Raises the exceptions of `treesearch.errors`.
     """
-    chosen = tuple(models) or default_models()
+    shared = tuple(models) or (() if idea_models and code_models else default_models())
+    by_role = (tuple(idea_models), tuple(code_models))
+    chosen = pool.names(shared, *by_role)
     subject = problem.load(os.fspath(name))
     goal = _target(device, language, chosen, subject, archive, here)
     config = _config(
         recorded.config(chosen, subject, goal.language.name),
-        models=chosen,
+        models=shared,
+        idea_models=by_role[0],
+        code_models=by_role[1],
         language=goal.language.name,
         rounds=rounds,
         ideas=ideas,
@@ -109,9 +117,8 @@ def search(
     )
     function = policies.named(policy) if isinstance(policy, str) else policy
     templates = overridden(prompts) if prompts else SHIPPED_PROMPTS
-    with _store(archive) as store:
+    with _store(archive) as store, _opened(chosen, config, subject, options, store, observe) as opened:
         banked = bank.inspirations(store, subject, goal.language, inspire)
-        opened = _open_models(config, subject, options, store, observe)
         run = store.open_run(subject, config, goal.device, new=new)
         with (
             cache.alone(f"{store.url} {run.id}", f"Run {run.id} is already going on in another process."),
@@ -259,47 +266,47 @@ def _store(archive: Archive | str | os.PathLike[str] | None) -> Iterator[Archive
         yield store
 
 
-def _open_models(
-    config: Config, subject: Problem, options: ModelOptions, store: Archive, observe: Observer
-) -> tuple[Model, ...]:
-    def failed(name: str, request: Request, why: str) -> None:
-        store.save_failed_ask(request, name, why)
-        observe(Asking(request, why))
-
-    opened = []
-    for name in config.models:
-        model = models.open_model(
-            name,
-            sampling=config.sampling,
-            options=options,
-            recordings=lambda archive: recorded.answers(archive, subject, config.language),
-            on_failure=partial(failed, name),
-        )
-        models.check(model)
-        opened.append(model)
-        if isinstance(model, ReplayModel):
-            observe(Replaying(model.described()))
-    return tuple(opened)
+@contextmanager
+def _opened(
+    names: Sequence[str], config: Config, subject: Problem, options: ModelOptions, store: Archive, observe: Observer
+) -> Iterator[dict[str, Model]]:
+    """Models by name, which are closed again after the block."""
+    opened: dict[str, Model] = {}
+    with ExitStack() as stack:
+        for name in names:
+            model = models.open_model(
+                name,
+                sampling=config.sampling,
+                options=options,
+                recordings=lambda archive: recorded.answers(archive, subject, config.language),
+                on_failure=failures_kept(store, name, observe),
+            )
+            models.check(model)
+            stack.callback(models.close, model)
+            opened[name] = model
+            if isinstance(model, ReplayModel):
+                observe(Replaying(model.described()))
+        yield opened
 
 
 def _task(
     run: Run,
     subject: Problem,
     goal: Target,
-    opened: tuple[Model, ...],
+    opened: dict[str, Model],
     policy: Policy,
     store: Archive,
     judge: Judge,
     observe: Observer,
 ) -> Task:
-    replays = [model for model in opened if isinstance(model, ReplayModel)]
+    replays = [model for model in opened.values() if isinstance(model, ReplayModel)]
     all_recorded = len(replays) == len(opened)
     return Task(
         run=run,
         problem=subject,
         language=goal.language,
         device=store.device(run.device),
-        models=opened,
+        models=Pool.of(run.config, opened),
         policy=policy,
         archive=store,
         evaluator=judge,

@@ -8,6 +8,8 @@
     ├── ArchiveError           a store that is locked, read-only, damaged, or of a newer version
     ├── ModelError             a model that could not be asked
     │   ├── ModelUnavailable   the endpoint is down, refuses the key, or keeps failing
+    │   ├── QuestionRefused    a model that will not answer this question, though it may answer others
+    │   │   └── PromptTooLong  the question does not fit into the model's context
     │   └── AnswersExhausted   a recorded archive holds no (further) answer to this request
     ├── NoUsableAnswer         models answered, but never with anything that could be used
     ├── MachineError           the machine itself: a full disk, too little memory, a baseline that died
@@ -52,6 +54,14 @@ class ModelError(TreesearchError):
 
 
 class ModelUnavailable(ModelError):
+    pass
+
+
+class QuestionRefused(ModelError):
+    pass
+
+
+class PromptTooLong(QuestionRefused):
     pass
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -144,6 +146,12 @@ class HttpReply:
     usage: tuple[int, int] | None = (11, 7)
     """Tokens read and written; None leaves them out."""
     delay_seconds: float = 0.0
+    trickle_seconds: float | None = None
+    """Pause before each byte of the response's body; None sends it at once."""
+    reset: bool = False
+    """Break the connection off in place of a response."""
+    refusal: str = ""
+    """What the model says in place of an answer, as OpenAI's `refusal`."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
     """Sent as it is, in place of a well-formed response."""
@@ -156,7 +164,9 @@ class HttpReply:
         return json.dumps(self._completion()).encode()
 
     def _completion(self) -> dict[str, Any]:
-        message = {"role": "assistant", "content": self.text}
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.refusal:
+            message = {"role": "assistant", "content": None, "refusal": self.refusal}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         completion = {"id": "scripted", "object": "chat.completion", "created": 0, "model": self.model}
         return completion | {"choices": [choice]} | self._usage()
@@ -170,6 +180,19 @@ class HttpReply:
 
 MALFORMED = HttpReply(body='{"choices": [')
 NO_CHOICES = HttpReply(body='{"id": "scripted", "object": "chat.completion", "created": 0, "model": "scripted"}')
+RESET = HttpReply(reset=True)
+HANG = HttpReply("too late", delay_seconds=3600.0)
+TRICKLE = HttpReply("too slow", trickle_seconds=0.2)
+REFUSAL = HttpReply(refusal="I cannot help with that.")
+FILTERED = HttpReply("", finish_reason="content_filter")
+TOO_LONG = HttpReply("This model's maximum context length is 8192 tokens.", status=400)
+
+
+def nobody_listens() -> str:
+    """A base URL at which every connection is refused."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
 
 
 @dataclass(frozen=True)
@@ -224,8 +247,12 @@ class ScriptedEndpoint:
             self.calls.append(call)
         reply = self._reply(call.prompt)
         reply = HttpReply(reply) if isinstance(reply, str) else reply
-        self._closing.wait(reply.delay_seconds)
+        self.pause(reply.delay_seconds)
         return reply
+
+    def pause(self, seconds: float) -> None:
+        """Wait, but not beyond the endpoint's end."""
+        self._closing.wait(seconds)
 
 
 class _Server(ThreadingHTTPServer):
@@ -252,6 +279,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(reply)
 
     def _send(self, reply: HttpReply) -> None:
+        if reply.reset:
+            self._reset()
+            return
         payload = reply.payload()
         headers = {"Content-Type": "application/json", "Content-Length": str(len(payload)), **reply.headers}
         try:
@@ -259,9 +289,23 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(payload)
+            self._write(payload, reply.trickle_seconds)
         except ConnectionError:
             self.close_connection = True  # the client gave up waiting, as a test of timeouts wants it to
+
+    def _write(self, payload: bytes, trickle_seconds: float | None) -> None:
+        if trickle_seconds is None:
+            self.wfile.write(payload)
+            return
+        for byte in payload:
+            self.server.endpoint.pause(trickle_seconds)
+            self.wfile.write(bytes([byte]))
+
+    def _reset(self) -> None:
+        """Close with a reset, which is what a lingering time of zero means, in place of a farewell."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: `calls` is the log."""

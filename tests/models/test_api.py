@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import threading
@@ -12,11 +11,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from treesearch.errors import ModelUnavailable, UnknownModel
-from treesearch.models import PROVIDERS, ApiModel, ModelOptions, OnFailure, Provider
-from treesearch.models.api import within
+from treesearch.errors import ModelError, ModelUnavailable, UnknownModel
+from treesearch.models import PROVIDERS, ApiModel, Failure, ModelOptions, OnFailure, Provider
+from treesearch.models.persistent import within
 from treesearch.records import Request, Sampling, Stage, Usage
-from treesearch.testing import MALFORMED, NO_CHOICES, HttpReply, ScriptedEndpoint
+from treesearch.testing import MALFORMED, NO_CHOICES, HttpReply, ScriptedEndpoint, nobody_listens
 
 REQUEST = Request("run", 0, Stage.KERNEL, "problem", "", "0", "Write a kernel.")
 KEY = "sk-scripted-key"
@@ -41,13 +40,6 @@ def asked(
     with ScriptedEndpoint(lambda _: remaining.pop(0) if len(remaining) > 1 else remaining[0]) as endpoint:
         options = ModelOptions(timeout_seconds, attempts, backoff_seconds=0.01, api_base=endpoint.base_url)
         yield ApiModel(name, sampling=sampling, options=options, on_failure=on_failure), endpoint
-
-
-def closed_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
 
 
 # ── answers ─────────────────────────────────────────────────────────────────────────────────────
@@ -81,10 +73,24 @@ def test_a_response_that_reports_no_tokens_leaves_tokens_and_cost_unknown() -> N
 
 
 @pytest.mark.parametrize("text", ["half a ker", ""])
-def test_an_answer_cut_off_by_its_length_is_given_as_it_is(text: str) -> None:
-    with asked(HttpReply(text, finish_reason="length")) as (model, endpoint):
-        assert model.ask(REQUEST).text == text
-    assert len(endpoint.calls) == 1
+def test_an_answer_cut_off_by_its_length_is_asked_for_once_more(text: str) -> None:
+    told: list[Failure] = []
+    cut_off = HttpReply(text, finish_reason="length")
+    with asked(cut_off, "whole", on_failure=lambda _, failure: told.append(failure)) as (model, endpoint):
+        assert model.ask(REQUEST).text == "whole"
+    assert len(endpoint.calls) == 2
+    assert [(str(failure), failure.said and failure.said.text) for failure in told] == [
+        ("answer cut off: finish_reason length", text)
+    ]
+
+
+@pytest.mark.parametrize("attempts", [1, 4])
+def test_an_answer_that_is_cut_off_each_time_is_given_as_it_is(attempts: int) -> None:
+    told: list[Failure] = []
+    cut_off = HttpReply("```cpp\nhalf a ker")
+    with asked(cut_off, attempts=attempts, on_failure=lambda _, failure: told.append(failure)) as (model, endpoint):
+        assert model.ask(REQUEST).text == "```cpp\nhalf a ker"
+    assert (len(endpoint.calls), len(told)) == (min(attempts, 2), min(attempts, 2) - 1)
 
 
 def test_sampling_reaches_the_endpoint_and_the_answer() -> None:
@@ -151,7 +157,11 @@ PASSING = {
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING.keys())
 def test_a_passing_failure_is_tried_again_and_reported(failure: HttpReply) -> None:
     told: list[tuple[Request, str]] = []
-    with asked(failure, failure, "at last", on_failure=lambda *what: told.append(what)) as (model, endpoint):
+
+    def tell(request: Request, failed: Failure) -> None:
+        told.append((request, str(failed)))
+
+    with asked(failure, failure, "at last", on_failure=tell) as (model, endpoint):
         assert model.ask(REQUEST).text == "at last"
     assert len(endpoint.calls) == 3
     assert [request for request, _ in told] == [REQUEST, REQUEST]
@@ -162,7 +172,7 @@ def test_a_passing_failure_is_tried_again_and_reported(failure: HttpReply) -> No
 def test_a_lasting_failure_is_given_up_after_exactly_the_attempts_allowed(failure: HttpReply) -> None:
     told: list[str] = []
     with (
-        asked(failure, attempts=2, on_failure=lambda _, why: told.append(why)) as (model, endpoint),
+        asked(failure, attempts=2, on_failure=lambda _, failure: told.append(str(failure))) as (model, endpoint),
         pytest.raises(ModelUnavailable, match=r"openai/scripted gave no answer after 2 attempts.*same command"),
     ):
         model.ask(REQUEST)
@@ -207,12 +217,12 @@ def test_work_that_ignores_its_timeout_is_left_behind() -> None:
 @pytest.mark.parametrize("name", ["openai/scripted", "anthropic/scripted"])
 def test_an_endpoint_that_nobody_serves_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    base = f"http://127.0.0.1:{closed_port()}/v1"
+    base = nobody_listens()
     told: list[str] = []
     model = ApiModel(
         name,
         options=ModelOptions(attempts=2, backoff_seconds=0.01, api_base=base),
-        on_failure=lambda _, why: told.append(why),
+        on_failure=lambda _, failure: told.append(str(failure)),
     )
     with pytest.raises(ModelUnavailable, match=f"cannot reach {base} for {name} .*refused.*same command goes on"):
         model.ask(REQUEST)
@@ -242,8 +252,8 @@ def test_an_address_without_a_protocol_cannot_be_reached() -> None:
 def test_what_would_fail_again_is_asked_once(reply: HttpReply, sentence: str) -> None:
     told: list[str] = []
     with (
-        asked(reply, on_failure=lambda _, why: told.append(why)) as (model, endpoint),
-        pytest.raises(ModelUnavailable, match=sentence),
+        asked(reply, on_failure=lambda _, failure: told.append(str(failure))) as (model, endpoint),
+        pytest.raises(ModelError, match=sentence),
     ):
         model.ask(REQUEST)
     assert (len(endpoint.calls), len(told)) == (1, 1)
@@ -252,7 +262,10 @@ def test_what_would_fail_again_is_asked_once(reply: HttpReply, sentence: str) ->
 def test_a_key_that_the_endpoint_echoes_is_not_shown() -> None:
     told: list[str] = []
     with (
-        asked(HttpReply(f"wrong key {KEY}", status=401), on_failure=lambda _, why: told.append(why)) as (model, _),
+        asked(HttpReply(f"wrong key {KEY}", status=401), on_failure=lambda _, failure: told.append(str(failure))) as (
+            model,
+            _,
+        ),
         pytest.raises(ModelUnavailable) as raised,
     ):
         model.ask(REQUEST)
@@ -338,8 +351,15 @@ def test_importing_the_models_leaves_litellm_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [lambda: ModelOptions(attempts=0), lambda: ModelOptions(0), lambda: ModelOptions(poll_seconds=0)]
+    "broken",
+    [
+        lambda: ModelOptions(attempts=0),
+        lambda: ModelOptions(0),
+        lambda: ModelOptions(poll_seconds=0),
+        lambda: ModelOptions(concurrency=0),
+        lambda: ModelOptions(calls_per_minute=0),
+    ],
 )
 def test_options_that_cannot_work_are_refused(broken: Callable[[], ModelOptions]) -> None:
-    with pytest.raises(ValueError, match=r"attempt|poll_seconds"):
+    with pytest.raises(ValueError, match=r"attempt|poll_seconds|at least one call"):
         broken()

@@ -75,7 +75,9 @@ def test_a_question_that_changed_replaces_the_old_one(model: FileModel, folder: 
 def test_the_folder_holds_whole_files_only_and_says_what_it_is_for(model: FileModel, folder: Path) -> None:
     with pytest.raises(Waiting):
         model.ask(REQUEST)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(["README.md", f"{REQUEST.id}.prompt.md"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["README.md", f"{REQUEST.id}.prompt.md", f".{REQUEST.id}.json"]
+    )
     readme = (folder / "README.md").read_text()
     assert ".answer.md" in readme
     assert "rename" in readme
@@ -158,7 +160,7 @@ def test_questions_may_be_asked_at_once(model: FileModel, folder: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(pending) == 12
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 7, "three questions with their notes, and what the folder is for"
 
 
 # ── a machine that does not play along ──────────────────────────────────────────────────────────

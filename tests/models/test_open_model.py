@@ -60,7 +60,7 @@ def test_anything_else_is_an_api_asked_as_configured(monkeypatch: pytest.MonkeyP
             "openai/scripted",
             sampling=Sampling(temperature=0.25),
             options=options,
-            on_failure=lambda _, why: told.append(why),
+            on_failure=lambda _, failure: told.append(str(failure)),
         )
         assert model.ask(REQUEST).text == "text"
     assert endpoint.calls[1].parameters["temperature"] == 0.25

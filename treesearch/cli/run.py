@@ -27,8 +27,10 @@ EFFORTS = ("minimal", "low", "medium", "high")
     "models",
     multiple=True,
     metavar="MODEL",
-    help="A litellm string, file/DIR, or replay/ARCHIVE; repeat to mix.",
+    help="A litellm string, file/DIR, cmd/COMMAND or replay/ARCHIVE; repeat to mix, =2 at its end for a double share.",
 )
+@click.option("--idea-model", "idea_models", multiple=True, metavar="MODEL", help="Ask this one for ideas instead.")
+@click.option("--code-model", "code_models", multiple=True, metavar="MODEL", help="Ask this one for kernels instead.")
 @click.option("--rounds", type=click.IntRange(min=0), help="Rounds after the first kernels [default: 5].")
 @click.option("--ideas", type=click.IntRange(min=1), help="Ideas a round [default: 8].")
 @click.option("--implementations", type=click.IntRange(min=1), help="Implementations of each idea [default: 3].")
@@ -55,6 +57,18 @@ EFFORTS = ("minimal", "low", "medium", "high")
     show_default=True,
     help="Seconds one answer may take.",
 )
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Questions to one model in flight at once.",
+)
+@click.option(
+    "--calls-per-minute",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Questions to one model that may begin in a minute [default: no limit].",
+)
 @click.option("--prompts", metavar="DIR", help="Templates that take the place of the shipped ones of the same name.")
 @click.option(
     "--inspire", multiple=True, metavar="KERNEL", help="A kernel, of any problem, to show to models; repeatable."
@@ -66,6 +80,8 @@ EFFORTS = ("minimal", "low", "medium", "high")
 def run(
     problem: str,
     models: tuple[str, ...],
+    idea_models: tuple[str, ...],
+    code_models: tuple[str, ...],
     rounds: int | None,
     ideas: int | None,
     implementations: int | None,
@@ -80,6 +96,8 @@ def run(
     effort: str | None,
     api_base: str | None,
     timeout: float,
+    concurrency: int,
+    calls_per_minute: float | None,
     prompts: str | None,
     inspire: tuple[str, ...],
     wait: bool,
@@ -99,16 +117,17 @@ def run(
     from treesearch.records import Sampling
     from treesearch.view.progress import Progress
 
-    chosen = models or api.default_models()
-    if not models:
-        _say_which_model(chosen)
+    if not models and not (idea_models and code_models):
+        _say_which_model(api.default_models())
     with (
         Archive(common.named_archive(archive)) as store,
         Progress(common.err(), store.spend, partial(_floor, store)) as progress,
     ):
         result = api.search(
             problem,
-            models=chosen,
+            models=models,
+            idea_models=idea_models,
+            code_models=code_models,
             rounds=rounds,
             ideas=ideas,
             implementations=implementations,
@@ -119,7 +138,13 @@ def run(
             device=device,
             deadline_seconds=deadline,
             sampling=Sampling(temperature, max_tokens, effort),
-            options=ModelOptions(timeout_seconds=timeout, api_base=api_base, wait=wait),
+            options=ModelOptions(
+                timeout_seconds=timeout,
+                concurrency=concurrency,
+                calls_per_minute=calls_per_minute,
+                api_base=api_base,
+                wait=wait,
+            ),
             prompts=prompts,
             inspire=inspire,
             archive=store,

@@ -3,6 +3,7 @@
 | string | who answers |
 |---|---|
 | `file/DIR` | whoever writes answer files into DIR |
+| `cmd/COMMAND` | a program: the prompt on its standard input, the answer on its standard output |
 | `replay/ARCHIVE` | a recorded archive; `replay/` is the shipped record |
 | anything else | an API, by its litellm string: `openai/gpt-5.6`, `anthropic/…`, `ollama/…` |
 """
@@ -14,25 +15,37 @@ from collections.abc import Callable
 from treesearch.errors import UnknownModel
 from treesearch.models.api import ApiModel
 from treesearch.models.base import Model, ModelOptions, OnFailure
-from treesearch.models.file import FileModel
+from treesearch.models.command import CommandModel
+from treesearch.models.failures import Failure
+from treesearch.models.file import FileModel, split_front_matter
+from treesearch.models.persistent import Persistent
+from treesearch.models.pool import Pool
 from treesearch.models.providers import PROVIDERS, Provider, default_model, keys_present
+from treesearch.models.questions import Question, lying
 from treesearch.models.replay import Recordings, ReplayModel
 from treesearch.records import Sampling
 
 __all__ = [
     "PROVIDERS",
     "ApiModel",
+    "CommandModel",
+    "Failure",
     "FileModel",
     "Model",
     "ModelOptions",
     "OnFailure",
+    "Pool",
     "Provider",
+    "Question",
     "Recordings",
     "ReplayModel",
     "check",
+    "close",
     "default_model",
     "keys_present",
+    "lying",
     "open_model",
+    "split_front_matter",
 ]
 
 
@@ -47,11 +60,13 @@ def open_model(
     """The model behind a string; raises UnknownModel where there is none. Touches no network.
 
     `recordings` reads an archive, by its path or "" for the shipped record, and is needed for `replay/` alone.
-    `on_failure` is told of every attempt of an API model that failed.
+    `on_failure` is told of every failed attempt of a model behind an API or a command.
     """
     prefix, _, rest = name.partition("/")
     if prefix == "file":
         return _file_model(name, rest, options)
+    if prefix == "cmd":
+        return CommandModel(name, options=options, on_failure=on_failure)
     if prefix == "replay":
         return _replay_model(name, rest, recordings)
     return ApiModel(name, sampling=sampling, options=options, on_failure=on_failure)
@@ -60,10 +75,16 @@ def open_model(
 def check(model: Model) -> None:
     """Find out before the first question what would make every question fail; touches no network.
 
-    Raises ModelUnavailable (a missing key) or MachineError (a folder that cannot be written).
+    Raises ModelUnavailable (a missing key or command) or MachineError (a folder that cannot be written).
     """
-    if isinstance(model, ApiModel | FileModel):
+    if isinstance(model, Persistent | FileModel):
         model.check()
+
+
+def close(model: Model) -> None:
+    """End what a model has started: no command outlives the search that asked it."""
+    if isinstance(model, CommandModel):
+        model.close()
 
 
 def _file_model(name: str, folder: str, options: ModelOptions) -> FileModel:

@@ -5,36 +5,28 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-import random
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from concurrent.futures import Future
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from treesearch.errors import ModelUnavailable, UnknownModel
 from treesearch.models.base import ModelOptions, OnFailure
-from treesearch.models.failures import Asked, Failure, Kind, classify, one_line, sentence
+from treesearch.models.failures import Asked, Failure, Kind, classify, examined, one_line, sentence
+from treesearch.models.persistent import Persistent, within
 from treesearch.models.providers import PROVIDERS, provider_named
-from treesearch.records import Answer, Request, Sampling, Usage
+from treesearch.records import Answer, Sampling, Usage
 
-LONGEST_PAUSE = 60.0
-OURS = ("file", "replay")
+OURS = ("file", "cmd", "replay")
 """Prefixes that never reach litellm, offered as corrections all the same."""
-HOW_TO_NAME = f"name a model as provider/model, such as {PROVIDERS[0].model}, or as file/DIR or replay/ARCHIVE"
+HOW_TO_NAME = (
+    f"name a model as provider/model, such as {PROVIDERS[0].model}, or as file/DIR, cmd/COMMAND or replay/ARCHIVE"
+)
 
-T = TypeVar("T")
 
-
-class ApiModel:
-    """A model named by a litellm string.
-
-    `ask` makes up to `options.attempts` calls. Rate limits, timeouts, server errors, lost connections and
-    empty or malformed responses are tried again; what would fail again is not. Every failed attempt is told
-    to `on_failure`, the last one too.
-    """
+class ApiModel(Persistent):
+    """A model named by a litellm string."""
 
     def __init__(
         self,
@@ -45,10 +37,8 @@ class ApiModel:
         on_failure: OnFailure | None = None,
     ) -> None:
         """Raises UnknownModel where no provider answers to `name`; touches no network."""
-        self.name = name
+        super().__init__(name, options, on_failure)
         self.sampling = sampling or Sampling()
-        self.options = options or ModelOptions()
-        self.on_failure = on_failure
         self.provider, self._default_base = _provider(name)
 
     def check(self) -> None:
@@ -58,18 +48,6 @@ class ApiModel:
             raise ModelUnavailable(
                 f"{self.name} needs a key of {self.provider}; set {missing} (any text where the endpoint needs none)"
             )
-
-    def ask(self, request: Request) -> Answer:
-        """The answer, also where it was cut off by `max_tokens`. Raises ModelUnavailable."""
-        self.check()
-        failed = 0
-        while isinstance(outcome := self._attempt(request.prompt), Failure):
-            failed += 1
-            self._report(request, outcome)
-            if outcome.final or failed == self.options.attempts:
-                raise ModelUnavailable(sentence(outcome, self._asked(failed)))
-            time.sleep(self._pause(failed, outcome))
-        return outcome
 
     def _attempt(self, prompt: str) -> Answer | Failure:
         started = time.monotonic()
@@ -111,27 +89,18 @@ class ApiModel:
         if not response.choices:
             return Failure(Kind.BROKEN, "the response holds no choices")
         choice = response.choices[0]
-        text = choice.message.content or ""
-        # A model that spent all its tokens on reasoning would do so again, at the same price.
-        if not text.strip() and choice.finish_reason != "length":
-            return Failure(Kind.EMPTY, f"finish_reason {choice.finish_reason}")
-        return Answer(
-            text=text,
+        answer = Answer(
+            text=choice.message.content or "",
             model=self.name,
             answered_by=response.model or "",
             sampling=self.sampling,
             usage=_usage(response),
             seconds=seconds,
         )
+        return examined(answer, choice.finish_reason or "", _refusal(choice.message))
 
-    def _report(self, request: Request, failure: Failure) -> None:
-        if self.on_failure:
-            self.on_failure(request, str(failure))
-
-    def _pause(self, attempt: int, failure: Failure) -> float:
-        """Seconds until the next attempt: exponential, half of it random so that parallel asks spread out."""
-        longest = min(self.options.backoff_seconds * 2.0 ** (attempt - 1), LONGEST_PAUSE)
-        return max(longest * random.uniform(0.5, 1.0), failure.retry_after or 0.0)
+    def _sentence(self, failure: Failure, attempts: int) -> str:
+        return sentence(failure, self._asked(attempts))
 
     def _missing_keys(self) -> str:
         """Names of variables of which one must be set, or nothing where a key is there or none is needed."""
@@ -153,26 +122,10 @@ class ApiModel:
         return self.options.api_base or from_environment or self._default_base or self.provider
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of `work`, or TimeoutError after `seconds` by the wall clock.
-
-    Providers may ignore their timeout, and one byte a minute resets a socket's. Python cannot stop a thread, so
-    a call that is late goes on in a daemon thread, its result unread, and does not keep the process alive.
-    """
-    outcome: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            outcome.set_result(work())
-        # Whatever the work raises belongs to the thread that asked for it.
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="treesearch-ask").start()
-    try:
-        return outcome.result(timeout=seconds)
-    except TimeoutError as error:
-        raise TimeoutError(str(error) or f"no answer within {seconds:g} s") from None
+def _refusal(message: Any) -> str:
+    """What a model says in place of an answer; litellm keeps it among what only some providers send."""
+    fields = getattr(message, "provider_specific_fields", None) or {}
+    return str(getattr(message, "refusal", None) or fields.get("refusal") or "")
 
 
 def _usage(response: Any) -> Usage:

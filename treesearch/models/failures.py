@@ -4,31 +4,46 @@ from __future__ import annotations
 
 import os
 import re
-import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
+from treesearch import answers
+from treesearch.errors import ModelError, ModelUnavailable, PromptTooLong, QuestionRefused
+from treesearch.records import Answer
+
 LONGEST_REASON = 300
-LONGEST_RETRY_AFTER = 60.0
 
 
 class Kind(StrEnum):
     """What stood in the way. The provider's HTTP status decides where there is one."""
 
     UNREACHABLE = "unreachable"
+    LOST = "connection lost"
     TIMEOUT = "timeout"
     BUSY = "rate limit"
     BROKEN = "server error or malformed response"
     EMPTY = "empty answer"
+    CUT_OFF = "answer cut off"
+    EXIT = "failed command"
     KEY = "key refused"
     NO_MODEL = "no such model"
     TOO_LONG = "context overflow"
+    FILTERED = "content filter"
     REFUSED = "request refused"
 
 
-FINAL = (Kind.KEY, Kind.NO_MODEL, Kind.TOO_LONG, Kind.REFUSED)
+FINAL = (Kind.KEY, Kind.NO_MODEL, Kind.TOO_LONG, Kind.FILTERED, Kind.REFUSED)
 """The same request would fail again."""
+
+NO_CONNECTION = ("ConnectionRefusedError", "gaierror", "ConnectError", "ConnectTimeout", "UnsupportedProtocol")
+LOST_CONNECTION = ("ConnectionResetError", "BrokenPipeError", "ReadError", "WriteError", "RemoteProtocolError")
+"""Errors of sockets and of httpx, by name: httpx is the transport's."""
+
+FILTERS = re.compile(r"content.?(?:policy|filter|management)|usage polic|invalid_prompt|safety system", re.IGNORECASE)
+"""How providers say that a filter, not a mistake, stands behind an error of status 400."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,9 @@ class Failure:
     reason: str
     """The provider's own words on one line, without prefixes and keys."""
     retry_after: float | None = None
-    """Seconds the provider asks to be left alone, at most a minute."""
+    """Seconds the provider asks to be left alone."""
+    said: Answer | None = None
+    """What the model said all the same, with its tokens and price."""
 
     @property
     def final(self) -> bool:
@@ -46,39 +63,63 @@ class Failure:
     def __str__(self) -> str:
         return f"{self.kind}: {self.reason}" if self.reason else str(self.kind)
 
+    def error(self, message: str) -> ModelError:
+        """The exception for when no attempt is left."""
+        kinds = {Kind.TOO_LONG: PromptTooLong, Kind.FILTERED: QuestionRefused}
+        return kinds.get(self.kind, ModelUnavailable)(message)
+
+
+def examined(answer: Answer, finish_reason: str = "", refusal: str = "") -> Answer | Failure:
+    """An answer, unless a filter stopped it, it was cut off, or nothing was said."""
+    if finish_reason == "content_filter" or (refusal and not answer.text.strip()):
+        return Failure(Kind.FILTERED, one_line(refusal or f"finish_reason {finish_reason}"), said=answer)
+    if finish_reason == "length":
+        return Failure(Kind.CUT_OFF, "finish_reason length", said=answer)
+    if answers.ends_in_code(answer.text):
+        return Failure(Kind.CUT_OFF, "its last code block is not closed", said=answer)
+    if not answer.text.strip():
+        return Failure(Kind.EMPTY, f"finish_reason {finish_reason}" if finish_reason else "", said=answer)
+    return answer
+
 
 def classify(error: BaseException) -> Failure:
     """A failure out of whatever the transport raised."""
     kind = _kind(error)
-    cause = _connection_cause(error) if kind is Kind.UNREACHABLE else error
-    return Failure(kind, one_line(str(cause)), _retry_after(error))
+    named = {Kind.UNREACHABLE: NO_CONNECTION, Kind.LOST: LOST_CONNECTION}.get(kind, ())
+    return Failure(kind, one_line(str(_link(error, named) or error)), _retry_after(error))
 
 
 def _kind(error: BaseException) -> Kind:
-    if _connection_cause(error):
+    if _link(error, NO_CONNECTION):
         return Kind.UNREACHABLE
+    if _link(error, LOST_CONNECTION):
+        return Kind.LOST
     if type(error).__name__ == "ContextWindowExceededError":
         return Kind.TOO_LONG
     if isinstance(error, TimeoutError):
         return Kind.TIMEOUT
-    return _kind_of_status(getattr(error, "status_code", None))
+    kind = _kind_of_status(getattr(error, "status_code", None))
+    return Kind.FILTERED if kind is Kind.REFUSED and FILTERS.search(str(error)) else kind
 
 
 def _kind_of_status(status: object) -> Kind:
-    named = {408: Kind.TIMEOUT, 429: Kind.BUSY, 401: Kind.KEY, 403: Kind.KEY, 404: Kind.NO_MODEL, 409: Kind.BROKEN}
+    named = {
+        401: Kind.KEY,
+        403: Kind.KEY,
+        404: Kind.NO_MODEL,
+        408: Kind.TIMEOUT,
+        409: Kind.BROKEN,
+        413: Kind.TOO_LONG,
+        429: Kind.BUSY,
+    }
     if not isinstance(status, int):
         return Kind.BROKEN
     return named.get(status, Kind.REFUSED if 400 <= status < 500 else Kind.BROKEN)
 
 
-def _connection_cause(error: BaseException) -> BaseException | None:
-    """The error of the socket layer, where no connection came about; providers wrap it as a server error."""
-    for link in _chain(error):
-        if isinstance(link, ConnectionRefusedError | socket.gaierror):
-            return link
-        if type(link).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol"):
-            return link
-    return None
+def _link(error: BaseException, named: Collection[str]) -> BaseException | None:
+    """The first error of these names among the causes: providers wrap those of the socket as a server error."""
+    return next((link for link in _chain(error) if type(link).__name__ in named), None)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -93,11 +134,20 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _retry_after(error: BaseException) -> float | None:
     headers = getattr(error, "litellm_response_headers", None)
     value = headers.get("retry-after") if isinstance(headers, Mapping) else None
+    return retry_after(str(value), datetime.now(UTC)) if value else None
+
+
+def retry_after(value: str, now: datetime) -> float | None:
+    """Seconds from a Retry-After header, which holds either those or a date (RFC 9110, 10.2.3); None for neither."""
+    if re.fullmatch(r"\s*\d+(?:\.\d*)?\s*", value):
+        return float(value)
     try:
-        seconds = float(value) if value else None
-    except ValueError:  # the header may hold a date instead: our own pause will do
+        then = parsedate_to_datetime(value)
+    except ValueError:
         return None
-    return None if seconds is None else min(seconds, LONGEST_RETRY_AFTER)
+    if then.tzinfo is None:
+        then = then.replace(tzinfo=UTC)
+    return max((then - now).total_seconds(), 0.0)
 
 
 def one_line(text: str) -> str:
@@ -144,6 +194,8 @@ def sentence(failure: Failure, asked: Asked) -> str:
             )
         case Kind.TOO_LONG:
             return f"the prompt is longer than {asked.model} accepts{why}; choose a model with a larger context"
+        case Kind.FILTERED:
+            return f"{asked.model} will not answer this question{why}; others may be answered"
         case Kind.REFUSED:
             return f"{asked.model} refuses the request{why}; check the model's name, the sampling and the account"
         case _:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 import time
 from pathlib import Path
 
 from treesearch.errors import MachineError, Waiting
 from treesearch.models.base import ModelOptions
+from treesearch.models.questions import Question, cannot, write
 from treesearch.records import Answer, Request
 
 PREFIX = "file/"
@@ -23,6 +22,8 @@ A search asks its questions here. Each `ID.prompt.md` is one question, complete 
 `ID.answer.md` in this folder, then run the command that wrote the question once more (or leave it running, if it
 was started with `--wait`).
 
+- `treesearch questions` lists those that are open. `treesearch answer ID FILE` looks whether an answer can be used, and
+  puts it here at once and whole.
 - An answer counts as soon as its file is not empty. Write it under another name and rename it when it is complete.
 - Answers may come in any order. Several people or programs may share the work.
 - Say who answered, and with what help, at the very top if you like:
@@ -57,8 +58,9 @@ class FileModel:
     def ask(self, request: Request) -> Answer:
         """The answer. Without one, raises Waiting, or looks again every `poll_seconds` where `wait` is set."""
         self._prepare()
-        _write(self.folder / f"{request.id}.prompt.md", request.prompt)
-        path = self.folder / f"{request.id}.answer.md"
+        question = Question.of(self.folder, request)
+        question.put(request.prompt)
+        path = question.answer
         while (answer := self._read(path)) is None:
             if not self.options.wait:
                 raise Waiting(f"{path} is due; write it and run the same command again", pending=(str(path),))
@@ -69,10 +71,10 @@ class FileModel:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise MachineError(_cannot("create", self.folder, error)) from error
+            raise MachineError(cannot("create", self.folder, error)) from error
         readme = self.folder / "README.md"
         if not readme.exists():
-            _write(readme, README)
+            write(readme, README)
 
     def _read(self, path: Path) -> Answer | None:
         try:
@@ -80,7 +82,7 @@ class FileModel:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise MachineError(_cannot("read", path, error)) from error
+            raise MachineError(cannot("read", path, error)) from error
         given, text = split_front_matter(content.decode("utf-8-sig", errors="replace"))
         if not text.strip():
             return None
@@ -97,23 +99,3 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
     if not set(given) <= set(OUR_KEYS):
         return {}, text
     return given, text[match.end() :]
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or nothing; one that already says the same is left alone."""
-    content = text.encode("utf-8", errors="replace")
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-    try:
-        if path.exists() and path.read_bytes() == content:
-            return
-        try:
-            draft.write_bytes(content)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise MachineError(_cannot("write", path, error)) from error
-
-
-def _cannot(verb: str, path: Path, error: OSError) -> str:
-    return f"cannot {verb} {path}: {error.strerror or error}; make room or choose another folder for file/DIR"

@@ -28,7 +28,8 @@ class ReplayModel:
         self._recordings = tuple(recordings)
         self._answers: dict[tuple[str, Place], Answer] = {}
         for request, answer in self._recordings:
-            self._answers.setdefault((request.problem, _place(request)), answer)
+            if not answer.failure:
+                self._answers.setdefault((request.problem, _place(request)), answer)
         self._places = {place for _, place in self._answers}
         self._misses = 0
         self._counting = threading.Lock()

@@ -58,12 +58,14 @@ def ideas(
     baselines: Measurement | None = None,
     bank: Sequence[Inspiration] = (),
     known: Sequence[Idea] = (),
+    history: int = TRIED_LIMIT,
     templates: Templates = SHIPPED,
 ) -> str:
     """Ask for `count` ideas about `parent`, given what was tried in `lineage`.
 
     `baselines` stands in where the parent has no timing of its own on this machine. `known` are ideas of an earlier
-    answer to the same question, which are not wanted again.
+    answer to the same question, which are not wanted again. `history` bounds the ideas that are listed as tried, and
+    the steps of the way to the parent.
     """
     return templates.render(
         "ideas.md.j2",
@@ -74,8 +76,8 @@ def ideas(
         baselines=baselines,
         categories=[category.value for category in Category],
         fastest=lineage.fastest(),
-        steps=steps(lineage.path(parent.kernel.id)),
-        tried=tried(lineage, parent),
+        steps=steps(lineage.path(parent.kernel.id), min(history, STEPS_LIMIT)),
+        tried=tried(lineage, parent, history),
     )
 
 

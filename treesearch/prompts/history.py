@@ -34,15 +34,15 @@ class Tried:
     left_out: int
 
 
-def steps(path: tuple[Entry, ...]) -> Steps | None:
+def steps(path: tuple[Entry, ...], limit: int = STEPS_LIMIT) -> Steps | None:
     """Verified kernels on the way to the parent. A root has not come a long way, so None."""
     verified = tuple(entry for entry in path if entry.verified)
     if len(verified) < 2:
         return None
-    return Steps(verified[-STEPS_LIMIT:], len(verified[:-STEPS_LIMIT]))
+    return Steps(verified[-limit:], len(verified[:-limit]))
 
 
-def tried(lineage: Lineage, parent: Entry) -> Tried:
+def tried(lineage: Lineage, parent: Entry, limit: int = TRIED_LIMIT) -> Tried:
     """What came of the ideas about a kernel, about the one that it came from, and about all others."""
     above = lineage.refined(parent.kernel.id)
     near = {parent.kernel.id, *([above.kernel.id] if above else [])}
@@ -50,19 +50,21 @@ def tried(lineage: Lineage, parent: Entry) -> Tried:
     beside = [one for one in lineage.outcomes(above.kernel.id) if one.idea != parent.kernel.idea] if above else []
     others = [entry.kernel.id for entry in lineage.bases() if entry.kernel.id not in near]
     elsewhere = _ranked([outcome for other in others for outcome in lineage.outcomes(other)])
-    return _bounded(here, _ranked(beside), elsewhere)
+    return _bounded(here, _ranked(beside), elsewhere, limit)
 
 
 def _ranked(outcomes: list[Outcome]) -> tuple[Outcome, ...]:
     return tuple(sorted(outcomes, key=lambda outcome: outcome.ratio or 0.0, reverse=True))
 
 
-def _bounded(here: tuple[Outcome, ...], beside: tuple[Outcome, ...], elsewhere: tuple[Outcome, ...]) -> Tried:
-    """At most TRIED_LIMIT of them; places that one list leaves empty go to the next."""
-    spare = TRIED_LIMIT - min(len(beside), TRIED_LIMIT // 4) - min(len(elsewhere), TRIED_LIMIT // 4)
+def _bounded(
+    here: tuple[Outcome, ...], beside: tuple[Outcome, ...], elsewhere: tuple[Outcome, ...], limit: int
+) -> Tried:
+    """At most `limit` of them; places that one list leaves empty go to the next."""
+    spare = limit - min(len(beside), limit // 4) - min(len(elsewhere), limit // 4)
     kept = here[-spare:]
-    near = _ends(beside, max(TRIED_LIMIT - len(kept) - min(len(elsewhere), TRIED_LIMIT // 4), 0))
-    far = _ends(elsewhere, TRIED_LIMIT - len(kept) - len(near))
+    near = _ends(beside, max(limit - len(kept) - min(len(elsewhere), limit // 4), 0))
+    far = _ends(elsewhere, limit - len(kept) - len(near))
     found, listed = (here, beside, elsewhere), (kept, near, far)
     return Tried(*listed, sum(map(len, found)) - sum(map(len, listed)))
 

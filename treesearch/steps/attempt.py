@@ -207,14 +207,24 @@ def _judge(task: Task, candidate: Candidate, incumbent: float | None) -> Entry:
 
 def _verdict(task: Task, candidate: Candidate, incumbent: float | None) -> Evaluation | None:
     if candidate.built is None:
-        return task.evaluator.no_code()
+        failure = _failure(task, candidate.entry)
+        verdict = task.evaluator.no_code()
+        return replace(verdict, error=f"no answer: {failure}") if failure else verdict
     return task.evaluator.judge(candidate.built, parent=candidate.parent, incumbent=incumbent)
+
+
+def _failure(task: Task, entry: Entry) -> str:
+    """Why a kernel's question has no answer; empty where it has one."""
+    answer = task.archive.answer(entry.kernel.answer)
+    return answer.failure if answer else ""
 
 
 def _repair(task: Task, number: int, slot: Slot, entry: Entry, known: Mapping[str, Entry]) -> Slot | None:
     """The slot that follows a failure, while the configuration allows another repair."""
     verdict = entry.evaluation
     if verdict is None or verdict.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
+        return None
+    if _failure(task, entry):  # there is nothing to repair, and models have said what they say to this
         return None
     repair = replace(slot, failed=entry, repair=slot.repair + 1)
     return repair if _is_open(task, number, repair, known) else None
@@ -224,6 +234,9 @@ def _stop_if_useless(task: Task, number: int) -> None:
     """A model that never writes code would only go on costing money."""
     statuses = [entry.evaluation.status for entry in task.archive.entries(task.run.id) if entry.evaluation]
     if statuses and set(statuses) == {Status.NO_CODE}:
+        refused = [answer.failure for _, answer in task.archive.answers(task.run.id) if answer.failure]
+        if len(refused) == len(statuses):
+            raise NoUsableAnswer(f"Not one question was answered, the last one since {refused[-1]}; try another model.")
         raise NoUsableAnswer(
             f"Not one of {len(statuses)} answers up to round {number} held a code block with "
             f"{task.language.entry.name}; try another model, or read an answer with `treesearch show KERNEL --answer`."

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Protocol as Seam
 
 from treesearch.archive import Archive
-from treesearch.errors import AnswersExhausted, Waiting
+from treesearch.errors import AnswersExhausted, PromptTooLong, QuestionRefused, Waiting
 from treesearch.evaluation.build import Built
-from treesearch.events import Observer, silent
+from treesearch.events import Asking, Observer, silent
 from treesearch.languages import Language
 from treesearch.lineage import Lineage, Reviewed
-from treesearch.models import Model
+from treesearch.models import Failure, OnFailure, Pool
 from treesearch.policies import Policy
 from treesearch.prompts import SHIPPED, Inspiration, Templates
 from treesearch.records import (
@@ -32,8 +32,8 @@ from treesearch.records import (
     digest,
 )
 
-ASKERS = 64
-"""Requests to models in flight at once."""
+ASKERS = 256
+"""Requests under way at once: more than one model takes, so that none waits for another's."""
 
 
 def always(stage: Stage, parent: str, ordinal: str) -> bool:
@@ -70,7 +70,7 @@ class Task:
     problem: Problem
     language: Language
     device: Device
-    models: Sequence[Model]
+    models: Pool
     policy: Policy
     archive: Archive
     evaluator: Judge
@@ -89,23 +89,27 @@ class Task:
         made_from = self.templates.digest
         return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt, made_from)
 
-    def ask(self, request: Request, turn: int) -> Answer:
+    def ask(self, request: Request, turn: int, shorter: Callable[[], str] | None = None) -> Answer:
         """The stored answer to a request, asked for first where there is none yet.
 
-        Models take turns; one that is a recording without this answer passes the question on to the next. Read
+        `shorter` renders a prompt with less history, for models that the first is too long for. A question that nobody
+        will ever answer is stored as well, with the reason, so that a run does not stop at it each time. Read
         back from the store, so that the first time and every later one see the same text.
         """
         if self.archive.answer(request.id) is None:
-            self.archive.save_answer(request, self._answer(request, turn))
+            self.archive.save_answer(*self._asked(request, turn, shorter))
         stored = self.archive.answer(request.id)
         assert stored is not None, "it was just stored"
         return stored
 
-    def _answer(self, request: Request, turn: int) -> Answer:
-        for following in range(len(self.models) - 1):
-            with suppress(AnswersExhausted):
-                return self.models[(turn + following) % len(self.models)].ask(request)
-        return self.models[(turn - 1) % len(self.models)].ask(request)
+    def _asked(self, request: Request, turn: int, shorter: Callable[[], str] | None) -> tuple[Request, Answer]:
+        """A question as it was put in the end, and what came of it."""
+        try:
+            return request, self.models.ask(request, turn)
+        except QuestionRefused as refused:
+            if shorter and isinstance(refused, PromptTooLong):
+                return self._asked(replace(request, prompt=shorter()), turn, None)
+            return request, Answer("", self.models.whose(request, turn).name, failure=str(refused))
 
     def next_ask(self, parent: str, number: int) -> str:
         """How often rounds before `number` asked for ideas about this source: the ordinal of the next request."""
@@ -134,6 +138,17 @@ class Task:
         """How many kernels ended how."""
         statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
         return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
+
+
+def failures_kept(archive: Archive, model: str, observe: Observer) -> OnFailure:
+    """Stores every failed attempt to ask a model, with what it said and cost all the same, and tells of it."""
+
+    def keep(request: Request, failure: Failure) -> None:
+        said = failure.said or Answer("", model)
+        archive.save_failed_ask(request, model, str(failure), text=said.text, usage=said.usage)
+        observe(Asking(request, str(failure)))
+
+    return keep
 
 
 def due_ordinal(entry: Entry) -> int:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import partial
 
 from treesearch import answers, policies, prompts
 from treesearch.errors import AnswersExhausted, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Conclusion, Lineage
-from treesearch.records import Entry, Idea, Proposal, Request, Stage
+from treesearch.records import Entry, Idea, Proposal, Stage
 from treesearch.steps.task import Task, asking, raise_gravest
 
 NOT_RECORDED = "no recorded answer implements it"
 NOT_PICKED = "others were expected to gain more, were bolder or were safer"
+SHORT_HISTORY = 5
+"""Ideas and steps listed, and no kernel of the bank, for a model that the whole prompt is too long for."""
 
 
 @dataclass(frozen=True)
@@ -122,10 +125,12 @@ def _ask(
     task: Task, number: int, share: Share, lineage: Lineage, ordinal: str, known: Sequence[Idea]
 ) -> tuple[Thought, ...]:
     """The ideas of one answer; none where no recorded answer is left."""
-    request = _request(task, number, share, lineage, ordinal, known)
+    about = task.problem, task.language, task.device, share.parent, lineage, share.asked
+    render = partial(prompts.ideas, *about, bank=task.bank, known=known, templates=task.templates)
+    request = task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, render())
     task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
     try:
-        answer = task.ask(request, number + share.index)
+        answer = task.ask(request, number + share.index, partial(render, bank=(), history=SHORT_HISTORY))
     except Waiting:
         task.observe(Moved(number, f"ideas.{share.index}", Step.DUE))
         raise
@@ -135,12 +140,6 @@ def _ask(
     # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
     limit = 2 * task.run.config.ideas if task.replays else share.asked
     return tuple(Thought(idea, request.id) for idea in answers.ideas(answer.text, limit))
-
-
-def _request(task: Task, number: int, share: Share, lineage: Lineage, ordinal: str, known: Sequence[Idea]) -> Request:
-    about = task.problem, task.language, task.device, share.parent, lineage, share.asked
-    prompt = prompts.ideas(*about, bank=task.bank, known=known, templates=task.templates)
-    return task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, prompt)
 
 
 def _tried(lineage: Lineage, parent: Entry) -> tuple[Idea, ...]:
