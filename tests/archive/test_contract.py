@@ -229,6 +229,21 @@ def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_a
     )
 
 
+def test_rounds_that_asked_about_a_parent_are_those_with_an_answer_for_ideas(
+    archive: Archive, samples: Samples, run: Run
+) -> None:
+    for request in (
+        samples.request(run, 1, Stage.IDEAS, "0", "p"),
+        samples.request(run, 1, Stage.IDEAS, "0r1", "p"),
+        samples.request(run, 3, Stage.IDEAS, "1", "p"),
+        samples.request(run, 2, Stage.IDEAS, "0", "another"),
+        samples.request(run, 2, Stage.KERNEL, "0.0", "p"),
+    ):
+        archive.save_answer(request, samples.answer())
+    assert archive.rounds_that_asked(run.id, "p") == {1, 3}
+    assert archive.rounds_that_asked(run.id, "nobody") == set()
+
+
 def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Samples) -> None:
     config = replace(samples.config, models=(), idea_models=("openai/a=2", "openai/b"), code_models=("file/answers",))
     run = archive.open_run(samples.problem, config, samples.device)

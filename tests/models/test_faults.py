@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+import click
 import pytest
 
 import treesearch
 from tests.archive.conftest import Samples
 from tests.steps import scripted
-from treesearch import answers, policies
+from treesearch import answers, cli, policies
 from treesearch.archive import Archive
 from treesearch.errors import ModelUnavailable, NoUsableAnswer
 from treesearch.events import silent
@@ -148,6 +150,14 @@ def test_a_fault_ends_as_the_document_says(archive: Archive, name: str) -> None:
 
 def test_the_document_has_no_other_rows() -> None:
     assert {match["name"] for match in ROW.finditer(DOCUMENT.read_text())} == FAULTS.keys()
+
+
+@pytest.mark.parametrize("command", re.findall(r"^\$ treesearch (.*)$", DOCUMENT.read_text(), re.MULTILINE))
+def test_the_documents_commands_parse(command: str) -> None:
+    name, *words = shlex.split(command)
+    found = cli.treesearch.get_command(click.Context(cli.treesearch), name)
+    assert found is not None
+    found.make_context(name, words)
 
 
 def test_a_prompt_that_was_shortened_is_stored_as_it_was_answered(archive: Archive) -> None:

@@ -33,6 +33,7 @@ from treesearch.records import (
     Request,
     Round,
     Run,
+    Stage,
     Usage,
 )
 
@@ -153,6 +154,14 @@ class Reader:
         query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
         with self._reading() as session:
             return _answers(session.scalars(query))
+
+    def rounds_that_asked(self, run_id: str, parent: str) -> set[int]:
+        """Numbers of the rounds of a run that have an answer to a question for ideas about a parent, by its digest."""
+        asked = select(s.AnswerRow.round).where(
+            s.AnswerRow.run == run_id, s.AnswerRow.stage == Stage.IDEAS, s.AnswerRow.parent == parent
+        )
+        with self._reading() as session:
+            return set(session.scalars(asked))
 
     def answers_for(self, problem_digest: str, language: str | None = None) -> tuple[tuple[Request, Answer], ...]:
         """Answers about a problem in all of its runs, or those in one language, the oldest run's first.

@@ -14,23 +14,39 @@ import click
 
 from treesearch.cli import common
 from treesearch.models.providers import PROVIDERS
-from treesearch.records import Device
+from treesearch.records import Answer, Device, Request
 
 Finding = tuple[str, bool | None, str]
 """What was looked at; whether it is there (None: absent, and not needed); the detail."""
 
+QUESTION = "Answer with this one word and nothing else: ready"
+PATIENCE = 120.0
+"""Seconds a model may take to say one word; reasoning models think about that, too."""
+
 
 @click.command()
 @click.option("--measure", is_flag=True, help="Measure anew how far apart two measurements of one kernel are.")
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="Put one tiny question to this model, which may cost money.",
+)
+@click.option("--api-base", metavar="URL", help="Address of the models' endpoint [default: the provider's].")
 @common.archive_option
 @common.json_option
-def doctor(measure: bool, archive: str | None, as_json: bool) -> None:
-    """Look at compilers, GPU, sandbox, noise, keys and archives. Exits with 1 where something needed is missing."""
+def doctor(measure: bool, models: tuple[str, ...], api_base: str | None, archive: str | None, as_json: bool) -> None:
+    """Look at compilers, GPU, sandbox, noise, keys and archives. Exits with 1 where something needed is missing.
+
+    Nothing is asked of a model unless it is named.
+    """
     from treesearch.view import tables
 
     gpu = _has_gpu()
     machine = [*_compilers(gpu), *_torch(), *_cuda(gpu), *_sandbox(gpu), *_noise(gpu, measure)]
-    findings = [*machine, *_keys(), *_archives(archive)]
+    asked = [model_finding(name, api_base) for name in models]
+    findings = [*machine, *_keys(), *asked, *_archives(archive)]
     if as_json:
         common.print_json([{"what": what, "ok": state, "found": detail} for what, state, detail in findings])
     else:
@@ -146,6 +162,41 @@ def _keys() -> Iterator[Finding]:
         present = provider.has_key(os.environ)
         detail = f"{names} is set; asks {provider.model}" if present else f"set {names} to use it"
         yield f"key for {provider.name}", True if present else None, detail
+
+
+def model_finding(given: str, api_base: str | None = None) -> Finding:
+    """What a model says to a tiny question and how long it takes, or why it cannot be asked."""
+    from treesearch.errors import TreesearchError
+    from treesearch.models import FileModel, ModelOptions, check, open_model, pool
+    from treesearch.records import Sampling
+
+    name, _ = pool.weighted(given)
+    what, options = f"model {name}", ModelOptions(PATIENCE, attempts=1, api_base=api_base)
+    if name.startswith("replay/"):
+        return what, None, "repeats recorded answers; there is nothing to ask"
+    try:
+        model = open_model(name, sampling=Sampling(), options=options)
+        check(model)
+        if isinstance(model, FileModel):
+            return what, True, f"questions can be written to {model.folder}"
+        return what, True, _said(model.ask(_tiny_question()))
+    except TreesearchError as error:
+        return what, False, str(error)
+
+
+def _tiny_question() -> Request:
+    from treesearch.records import Stage
+
+    return Request("doctor", 0, Stage.IDEAS, "", "", "0", QUESTION)
+
+
+def _said(answer: Answer) -> str:
+    """The answer, its latency and its cost, in words."""
+    from treesearch.view import text
+
+    by = f" as {answer.answered_by}" if answer.answered_by else ""
+    said = text.one_line(answer.text, 40)
+    return f"answered {said!r}{by} in {answer.seconds or 0:.1f} s; {text.spend(answer.usage)}"
 
 
 def _archives(archive: str | None) -> Iterator[Finding]:

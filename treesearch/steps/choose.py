@@ -38,10 +38,10 @@ def _pick(task: Task, number: int, lineage: Lineage) -> tuple[str, ...]:
     beam = task.run.config.beam
     picked = [kernel for kernel in task.policy(lineage, beam) if lineage.entry(kernel).verified]
     chosen = _distinct(lineage, picked)
-    able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
-    kept = [kernel for kernel in chosen if kernel in able]
+    kept = [kernel for kernel in chosen if _has_ideas(task, number, lineage.entry(kernel))]
     if len(kept) == len(chosen):
         return chosen
+    able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
     return _distinct(lineage, [*kept, *(kernel for kernel in able if kernel not in kept)])[:beam]
 
 

@@ -113,12 +113,8 @@ class Task:
 
     def next_ask(self, parent: str, number: int) -> str:
         """How often rounds before `number` asked for ideas about this source: the ordinal of the next request."""
-        rounds = {
-            request.round
-            for request, _ in self.archive.answers(self.run.id)
-            if request.stage is Stage.IDEAS and request.parent == parent and request.round < number
-        }
-        return str(len(rounds))
+        asked = self.archive.rounds_that_asked(self.run.id, parent)
+        return str(sum(earlier < number for earlier in asked))
 
     def implementable(self, parent: Entry, idea: Idea) -> bool:
         """Whether the models can be asked for a kernel of this idea."""
