@@ -144,8 +144,8 @@ BROKEN = failed(kernel(2, "1.0", HALF, STEP.kernel.id, "int launch("), Status.BU
 LINEAGE = Lineage([ROOT, STEP, WRONG, SLOWER, BROKEN], refines(ROOT, STEP, WRONG) + refines(STEP, SLOWER, BROKEN))
 
 
-def ask_ideas(parent: Entry = STEP, lineage: Lineage = LINEAGE) -> str:
-    return prompts.ideas(PROBLEM, CPP, DEVICE, parent, lineage, 4)
+def ask_ideas(parent: Entry = STEP, lineage: Lineage = LINEAGE, history: int = prompts.TRIED_LIMIT) -> str:
+    return prompts.ideas(PROBLEM, CPP, DEVICE, parent, lineage, 4, history=history)
 
 
 def ask_kernel(parent: Entry | None = STEP, idea: Idea | None = UNROLL, variant: int = 0, variants: int = 1) -> str:
@@ -252,12 +252,16 @@ def test_the_list_of_tried_ideas_is_bounded_and_says_what_it_leaves_out() -> Non
 
     here, elsewhere = children(STEP, 2, 50), children(SLOWER, 3, 50)
     edges = refines(ROOT, STEP) + refines(STEP, SLOWER, *here[1:]) + refines(SLOWER, *elsewhere)
-    text = ask_ideas(STEP, Lineage([ROOT, STEP, SLOWER, *here[1:], *elsewhere], edges))
+    lineage = Lineage([ROOT, STEP, SLOWER, *here[1:], *elsewhere], edges)
+    text = ask_ideas(STEP, lineage)
     listed = [line for line in text.splitlines() if line.startswith("- Unroll")]
     assert len(listed) == prompts.TRIED_LIMIT
     assert any("Unroll by 49 in round 2" in line for line in listed), "the latest about the parent"
     assert not any("Unroll by 1 in round 2" in line for line in listed)
     assert "(70 more," in text, "the idea that led to the parent is told as its way"
+    shorter = ask_ideas(STEP, lineage, history=5)
+    assert len([line for line in shorter.splitlines() if line.startswith("- Unroll")]) == 5
+    assert "(95 more," in shorter
 
 
 def test_implementations_of_one_idea_are_told_apart() -> None:

@@ -13,7 +13,6 @@ from treesearch.archive import Archive
 from treesearch.errors import ArchiveError, UsageError
 from treesearch.records import (
     Accuracy,
-    Answer,
     Config,
     Edge,
     Kernel,
@@ -213,43 +212,6 @@ def test_every_failed_ask_is_kept(archive: Archive, samples: Samples, run: Run) 
     assert {(ask.request, ask.model) for ask in failed} == {(samples.request(run).id, "openai/o3")}
     assert all(ask.created for ask in failed)
     assert [(ask.text, ask.usage) for ask in failed[2:]] == [("", Usage()), ("half a ker", Usage(9, 8, 0.5))]
-
-
-def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_answered(
-    archive: Archive, samples: Samples, run: Run
-) -> None:
-    archive.save_answer(samples.request(run), samples.answer(usage=Usage(5, 7, 0.5)))
-    archive.save_failed_ask(samples.request(run), "openai/o3", "cut off", usage=Usage(5, 9, 0.25))
-    archive.save_failed_ask(samples.request(run), "openai/o3", "timeout")
-    refused = Answer("", "openai/o3", failure="content filter")
-    archive.save_answer(samples.request(run, ordinal="1"), refused)
-    assert archive.spend(run.id) == Usage(10, 16, 0.75)
-    assert archive.answer(samples.request(run, ordinal="1").id) == replace(
-        refused, created=archive.answers(run.id)[1][1].created
-    )
-
-
-def test_rounds_that_asked_about_a_parent_are_those_with_an_answer_for_ideas(
-    archive: Archive, samples: Samples, run: Run
-) -> None:
-    for request in (
-        samples.request(run, 1, Stage.IDEAS, "0", "p"),
-        samples.request(run, 1, Stage.IDEAS, "0r1", "p"),
-        samples.request(run, 3, Stage.IDEAS, "1", "p"),
-        samples.request(run, 2, Stage.IDEAS, "0", "another"),
-        samples.request(run, 2, Stage.KERNEL, "0.0", "p"),
-    ):
-        archive.save_answer(request, samples.answer())
-    assert archive.rounds_that_asked(run.id, "p") == {1, 3}
-    assert archive.rounds_that_asked(run.id, "nobody") == set()
-
-
-def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Samples) -> None:
-    config = replace(samples.config, models=(), idea_models=("openai/a=2", "openai/b"), code_models=("file/answers",))
-    run = archive.open_run(samples.problem, config, samples.device)
-    assert archive.run(run.id).config == config
-    swapped = replace(config, idea_models=config.code_models, code_models=config.idea_models)
-    assert archive.open_run(samples.problem, swapped, samples.device).id != run.id
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import pytest
 
 from tests.test_prompts import DEVICE, PROBLEM, PROTOCOL, verified
 from treesearch.archive import Archive
+from treesearch.errors import PromptTooLong, QuestionRefused
 from treesearch.languages import CPP
+from treesearch.models import Pool
 from treesearch.policies import fastest
 from treesearch.prompts import Inspiration, Templates
 from treesearch.records import (
@@ -83,16 +85,29 @@ Start = Callable[..., Search]
 def start(tmp_path: Path) -> Iterator[Start]:
     with Archive(tmp_path / "archive.db") as archive:
 
-        def started(*answers: str, ideas: int = 2, **more: object) -> Search:
+        def started(*answers: str | Exception, ideas: int = 2, **more: object) -> Search:
             left = list(answers)
-            model = ScriptedModel("scripted/model", lambda request: left.pop(0))
+
+            def next_answer(request: Request) -> str:
+                answer = left.pop(0)
+                if isinstance(answer, Exception):
+                    raise answer
+                return answer
+
+            model = ScriptedModel("scripted/model", next_answer)
             run = archive.open_run(PROBLEM, Config(("scripted/model",), ideas=ideas), DEVICE)
             root = timed(Kernel(run.id, 0, "0.0", "cpp", "root", ""), 3.0)
             archive.save_kernel(root.kernel)
             assert root.evaluation is not None
             archive.save_evaluation(root.kernel.id, root.evaluation)
             judge: object = None  # nothing is judged here
-            parts = {"models": [model], "policy": fastest, "archive": archive, "evaluator": judge, **more}
+            parts = {
+                "models": Pool([model], [model]),
+                "policy": fastest,
+                "archive": archive,
+                "evaluator": judge,
+                **more,
+            }
             task = Task(run=run, problem=PROBLEM, language=CPP, device=DEVICE, **parts)  # type: ignore[arg-type]
             return Search(archive, task, model, root)
 
@@ -204,3 +219,21 @@ def test_requests_keep_their_place_whatever_the_templates() -> None:
     plain = Request("run", 1, Stage.IDEAS, "problem", "parent", "0", "prompt")
     assert replace(plain, templates="7e3f").id == plain.id
     assert re.fullmatch(r"[0-9a-f]{12}", Templates().digest)
+
+
+def test_a_question_that_is_too_long_is_put_once_more_without_the_bank(start: Start) -> None:
+    other = timed(Kernel("elsewhere", 0, "0.0", "cpp", "inspiring source", ""), 1.0)
+    bank = (Inspiration("gelu", other, "inspiring source", (), asked=True),)
+    search = start(PromptTooLong("too long"), said(*map(idea, TOPICS[:3])), bank=bank)
+    assert len([proposal for proposal in search.think() if not proposal.dropped]) == 2
+    long, short = (request.prompt for request in search.model.requests)
+    assert "inspiring source" in long
+    assert "inspiring source" not in short
+    ((stored, _),) = search.archive.answers(search.task.run.id)
+    assert stored.prompt == short
+
+
+def test_a_question_for_ideas_that_is_refused_leaves_a_round_without_any(start: Start) -> None:
+    search = start(QuestionRefused("no"), QuestionRefused("no"))
+    assert search.think() == ()
+    assert [answer.failure for _, answer in search.archive.answers(search.task.run.id)] == ["no", "no"]

@@ -25,6 +25,7 @@ from treesearch.events import (
 from treesearch.lineage import Lineage, Reviewed, Standing
 from treesearch.records import (
     Accuracy,
+    Answer,
     Build,
     Category,
     Config,
@@ -232,3 +233,9 @@ def test_events_of_many_threads_and_the_drawing_do_not_disturb_each_other() -> N
         while any(thread.is_alive() for thread in threads):
             progress._live.refresh()
         assert "2400 asked" in progress._line().plain
+
+
+def test_a_question_that_nobody_answered_says_why() -> None:
+    asked = Request("run", 1, Stage.IDEAS, "problem", "parent", "0", "prompt")
+    shown = printed(tables.questions([(asked, Answer("", "openai/s", failure="content filter"))], []))
+    assert "nobody: content filter" in shown

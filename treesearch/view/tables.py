@@ -169,13 +169,17 @@ def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[Faile
     table = _table("ideas", ">round", "about", "answered by", "help")
     for request, answer in answered:
         if request.stage is Stage.IDEAS:
-            by = text.one_line(answer.answered_by or answer.model, 60)
+            by = text.one_line(_answerer(answer), 60)
             about = Text(request.parent[:6], style="dim")
             table.add_row(request.id, str(request.round), about, Text(by), Text(text.one_line(answer.help, 40)))
     parts: list[RenderableType] = ["", table] if table.row_count else []
     if failed:
         parts += ["", Text(f"{len(failed)} attempts to ask failed; the last: {text.one_line(failed[-1].error, 120)}")]
     return Group(*parts)
+
+
+def _answerer(answer: Answer) -> str:
+    return f"nobody: {answer.failure}" if answer.failure else answer.answered_by or answer.model
 
 
 def resources(taken: Sequence[Resources]) -> RenderableType:
