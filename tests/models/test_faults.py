@@ -102,7 +102,7 @@ def ask(archive: Archive, replies: tuple[HttpReply, ...]) -> Seen:
     with ScriptedEndpoint(lambda _: remaining.pop(0) if len(remaining) > 1 else remaining[0]) as endpoint:
         patient = not any(reply in (HANG, TRICKLE) for reply in replies)
         options = ModelOptions(
-            timeout_seconds=60.0 if patient else 0.3,
+            timeout_seconds=600.0 if patient else 0.3,
             backoff_seconds=0.001,
             api_base=endpoint.base_url if replies else nobody_listens(),
         )
