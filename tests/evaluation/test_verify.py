@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from treesearch.evaluation import verify
+from treesearch.evaluation.answers import compared, rows
 from treesearch.evaluation.checks import Check
-from treesearch.evaluation.inputs import NOMINAL, compared, rows
+from treesearch.evaluation.inputs import NOMINAL
 from treesearch.records import Argument, Problem, Role, Signature
 
 

@@ -141,14 +141,19 @@ def test_proposals_about_a_parent_that_fell_are_not_implemented(
         with pytest.raises(Waiting):
             answered(problem)
         scripted.write_answers(tmp_path / "box")
-    with pytest.raises(Waiting, match="3 answers are due"):
+    with pytest.raises(Waiting, match="6 answers are due"):
         answered(problem)
     with Archive("a.db") as store:
-        [kept] = [one for one in store.proposals(first(store).kernel.run) if not one.dropped]
-        review.suspect(store, kept.parent, WHY)
+        fallen, standing_one = [one for one in store.proposals(first(store).kernel.run) if not one.dropped]
+        assert fallen.parent != standing_one.parent
+        review.suspect(store, fallen.parent, WHY)
+    with pytest.raises(Waiting, match="3 answers are due"):
+        answered(problem)
+    scripted.write_answers(tmp_path / "box")
     result = answered(problem)
-    assert [entry.kernel.round for entry in result.lineage.entries] == [0, 0]
-    assert result.winner.kernel.id != kept.parent
+    later = [entry.kernel for entry in result.lineage.entries if entry.kernel.round == 1]
+    assert [kernel.proposal for kernel in later] == [standing_one] * 3
+    assert result.winner.kernel.id != fallen.parent
 
 
 @pytest.mark.compiler

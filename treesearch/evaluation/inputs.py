@@ -12,6 +12,7 @@ from torch import nn
 
 from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor, oracle
+from treesearch.evaluation.answers import Answers, compared
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.stress import ALIGNED, AMBIGUOUS, STRESS, Change, align, altered, perturbed, shared_length
 from treesearch.problem import memory
@@ -24,8 +25,6 @@ Scalars = tuple[bool | int | float, ...]
 NOMINAL = "nominal"
 FLOATING = ("float", "bfloat")
 """How the dtypes begin that stress changes."""
-SHORTEST_ROW = 32
-"""Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
 LARGEST = 3e4
 """Stress outputs stay below this, within float16's range, unless nominal outputs already exceed it."""
 SHRINK = (1.0, 0.25, 0.0625)
@@ -42,27 +41,6 @@ BURST_SECONDS = 2.0
 """Of computing, after which no more calls of bursts are drawn and answered."""
 FEWEST_HELD = 3
 """Calls, with their answers, that must fit into memory at once."""
-
-
-@dataclass(frozen=True)
-class Norms:
-    """Of an output's rows, one by one."""
-
-    expected: torch.Tensor
-    own: torch.Tensor
-    """‖error‖ of the reference's own answer."""
-
-
-@dataclass(frozen=True)
-class Answers:
-    """What a call's outputs should be, one item for each output."""
-
-    expected: tuple[torch.Tensor, ...]
-    """float64, or integer outputs as they are."""
-    norms: tuple[Norms | None, ...]
-    """None for integer outputs."""
-    own_largest: tuple[float, ...]
-    """Largest error of the reference's own answer in any element; 0 for integer outputs."""
 
 
 class Call:
@@ -355,17 +333,6 @@ class _Drawer:
         return Made(values, tuple(scalars))
 
 
-def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Answers:
-    """Answers from the reference's own outputs and the float64 ones."""
-    norms: list[Norms | None] = []
-    largest = []
-    for own, want in zip(eager, expected, strict=True):
-        error = own.double() - want if want.is_floating_point() else None
-        norms.append(None if error is None else Norms(rows(want).norm(dim=1), rows(error).norm(dim=1)))
-        largest.append(0.0 if error is None else float(error.abs().max()))
-    return Answers(tuple(expected), tuple(norms), tuple(largest))
-
-
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
     if not tensor.is_floating_point():
@@ -375,16 +342,6 @@ def _largest(tensor: torch.Tensor) -> float:
 
 def _unary(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:
     return lambda x, _: change(x)
-
-
-def rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Two-dimensional view: rows of the last dimension, joined with earlier dimensions while too short."""
-    axis = tensor.dim()
-    length = 1
-    while axis > 0 and length < SHORTEST_ROW:
-        axis -= 1
-        length *= tensor.shape[axis]
-    return tensor.reshape(-1, length)
 
 
 def _spares(problem: Problem, protocol: Protocol, device: str) -> int:

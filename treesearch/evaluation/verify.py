@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import torch
 
+from treesearch.evaluation.answers import Answers, Norms, rows
 from treesearch.evaluation.buffers import as_words
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.inputs import NOMINAL, Answers, Norms, rows
+from treesearch.evaluation.inputs import NOMINAL
 from treesearch.records import Problem, Role
 
 EAGER_FACTOR = 4.0
