@@ -85,12 +85,15 @@ def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: Sequenc
 
     What a replay has implementations of is all tried: it was picked when it was recorded.
     """
+    able = [
+        thought if task.implementable(share.parent, thought.idea) else _drop(thought, NOT_RECORDED)
+        for thought in thoughts
+    ]
     if task.replays:
-        for thought in thoughts:
-            able = task.implementable(share.parent, thought.idea)
-            yield _unlike(thought, kept) if able else _drop(thought, NOT_RECORDED)
+        for thought in able:
+            yield _unlike(thought, kept)
         return
-    new = [_unlike(thought, kept) for thought in thoughts]
+    new = [_unlike(thought, kept) for thought in able]
     picked = policies.keep([thought.idea for thought in new if not thought.dropped], share.count)
     for thought in new:
         yield thought if thought.dropped or thought.idea in picked else _drop(thought, NOT_PICKED)
