@@ -8,21 +8,23 @@ import signal
 
 import pytest
 
+from treesearch.cli.settings import SETTINGS
 from treesearch.languages import CUDA
 
 BUSY = {"reruns": 2, "only_rerun": r"(?im)^(?:AssertionError: )?assert (?:(?!verified).)*\bsuspect\b"}
 """A test that got `suspect` where it wanted `verified` is tried again, and listed at the end: kernels are timed on this
 machine's clock, and a neighbour on it makes honest ones suspect. No other failure is tried again, a hostile kernel that
 was verified least of all; assertions name what they got first."""
+HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", *(setting.envvar for setting in SETTINGS)}
 
 
 def pytest_configure() -> None:
-    """Hide the user's keys and archive: no test may spend money or touch recorded work. And hear Ctrl-C: what a shell
-    starts in the background ignores it, as would the commands that tests interrupt."""
+    """Hide the user's keys, archive and settings: no test may spend money or touch recorded work. And hear Ctrl-C: what
+    a shell starts in the background ignores it, as would the commands that tests interrupt."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in list(os.environ):
-        if name.endswith("_API_KEY") or name == "TREESEARCH_ARCHIVE":
+        if name.endswith("_API_KEY") or name in HIDDEN:
             del os.environ[name]
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from treesearch.api import Result, absorb, evaluate, search
+    from treesearch.api import Result, absorb, estimate, evaluate, search
     from treesearch.archive import Archive
 
 __version__ = "0.1.0"
-__all__ = ["Archive", "Result", "__version__", "absorb", "evaluate", "search"]
+__all__ = ["Archive", "Result", "__version__", "absorb", "estimate", "evaluate", "search"]
 
 
 def __getattr__(name: str) -> Any:
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
         from treesearch.archive import Archive
 
         return Archive
-    if name in ("Result", "absorb", "evaluate", "search"):
+    if name in ("Result", "absorb", "estimate", "evaluate", "search"):
         from treesearch import api
 
         return getattr(api, name)

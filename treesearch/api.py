@@ -10,31 +10,43 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from treesearch import languages, loop, models, policies, problem, resources
+from treesearch import languages, loop, models, plan, policies, problem, resources
 from treesearch.archive import Archive
 from treesearch.errors import UsageError, Waiting
-from treesearch.evaluation import bundle, cache, target
+from treesearch.evaluation import bundle, cache
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.device import cores
 from treesearch.evaluation.elsewhere import Elsewhere
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.target import AUTO, HERE, Here, Target
-from treesearch.events import Observer, Preparing, Replaying, RunOpened, silent
+from treesearch.events import BudgetUsed, Observer, Preparing, Replaying, RunOpened, silent
+from treesearch.forecast import Estimate, Prompted, forecast
 from treesearch.lineage import Lineage
-from treesearch.models import Model, ModelOptions, Pool, ReplayModel, pool
+from treesearch.meter import Meter
+from treesearch.models import Model, ModelOptions, Pool, ReplayModel
+from treesearch.plan import default_archive
 from treesearch.policies import Policy
 from treesearch.prompts import SHIPPED as SHIPPED_PROMPTS
-from treesearch.prompts import overridden
-from treesearch.records import Config, Device, Entry, Evaluation, Problem, Run, Sampling, Stage
+from treesearch.prompts import Templates, overridden
+from treesearch.records import (
+    Budget,
+    Config,
+    Entry,
+    Evaluation,
+    Price,
+    Problem,
+    Run,
+    Sampling,
+    Stage,
+)
 from treesearch.steps import bank, recorded
 from treesearch.steps.absorb import Absorbed
 from treesearch.steps.absorb import absorb as take_in
 from treesearch.steps.task import Judge, Task, always, asking, failures_kept
 
-WORKING_ARCHIVE = ".treesearch/archive.db"
-SHIPPED = recorded.SHIPPED
 DEFAULT_SAMPLING = Sampling()
 DEFAULT_OPTIONS = ModelOptions()
+NO_LIMITS = Budget()
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,8 @@ def search(
     options: ModelOptions = DEFAULT_OPTIONS,
     prompts: str | os.PathLike[str] | None = None,
     inspire: Sequence[str] = (),
+    budget: Budget = NO_LIMITS,
+    prices: Sequence[Price] = (),
     archive: Archive | str | os.PathLike[str] | None = None,
     new: bool = False,
     observe: Observer = silent,
@@ -88,6 +102,10 @@ def search(
     `prompts` is a folder of templates that take the place of their shipped namesakes; `inspire` are ids of kernels, of
     any problem, that models are shown.
 
+    At a limit of `budget` nothing more is asked; what is in flight is kept, and `run.stopped` of the result says why.
+    The same call with a larger budget goes on. `prices` are those of models whose price litellm does not know, or does
+    not know rightly; a budget in dollars needs the price of every model.
+
     `device` is this machine's by default, else the id or a part of the name of one that an archive knows, or the path
     of a description. Where that is another machine's, every round raises Waiting with the bundle that is to be judged
     there (`treesearch work`), whose results `absorb` takes. `here` says what this machine has, if not what is found. An
@@ -95,17 +113,15 @@ def search(
 
     Raises the exceptions of `treesearch.errors`.
     """
-    shared = tuple(models) or (() if idea_models and code_models else default_models())
-    by_role = (tuple(idea_models), tuple(code_models))
-    chosen = pool.names(shared, *by_role)
-    subject = problem.load(os.fspath(name))
-    goal = _target(device, language, chosen, subject, archive, here)
-    config = _config(
-        recorded.config(chosen, subject, goal.language.name),
-        models=shared,
-        idea_models=by_role[0],
-        code_models=by_role[1],
-        language=goal.language.name,
+    made = plan.plan(
+        name,
+        models=models,
+        idea_models=idea_models,
+        code_models=code_models,
+        language=language,
+        device=device,
+        archive=archive,
+        here=here,
         rounds=rounds,
         ideas=ideas,
         implementations=implementations,
@@ -114,10 +130,12 @@ def search(
         policy=policy if isinstance(policy, str) else getattr(policy, "__name__", "custom"),
         deadline_seconds=deadline_seconds,
         sampling=sampling,
+        budget=budget,
+        prices=tuple(prices),
     )
+    subject, goal, config = made.problem, made.goal, made.config
     function = policies.named(policy) if isinstance(policy, str) else policy
-    templates = overridden(prompts) if prompts else SHIPPED_PROMPTS
-    with _store(archive) as store, _opened(chosen, config, subject, options, store, observe) as opened:
+    with _store(archive) as store, _opened(made.models, config, subject, options, store, observe) as opened:
         banked = bank.inspirations(store, subject, goal.language, inspire)
         run = store.open_run(subject, config, goal.device, new=new)
         with (
@@ -126,8 +144,32 @@ def search(
         ):
             observe(RunOpened(run, store.entries(run.id)))
             task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)
-            lineage = loop.search(replace(task, templates=templates, bank=banked))
+            with closing(_meter(task, made.listed)) as meter:
+                lineage = loop.search(replace(task, templates=_templates(prompts), bank=banked, meter=meter))
         return Result(store.run(run.id), lineage)
+
+
+def estimate(
+    name: str | os.PathLike[str],
+    *,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    prompts: str | os.PathLike[str] | None = None,
+    inspire: Sequence[str] = (),
+    archive: Archive | str | os.PathLike[str] | None = None,
+    here: Here = HERE,
+    **settings: Any,
+) -> Estimate:
+    """What `search` would take with the same settings: questions, tokens, dollars, minutes. Asks and stores nothing.
+
+    Prompts are rendered; answers are taken to be as long as those that the archive and the shipped record hold.
+    """
+    made = plan.plan(name, archive=archive, here=here, **settings)
+    with ExitStack() as stack:
+        stores = [stack.enter_context(Archive(resources.record(), read_only=True))]
+        if plan.exists(archive):
+            stores.insert(0, stack.enter_context(_store(archive)))
+        banked = bank.inspirations(stores[0], made.problem, made.goal.language, inspire)
+        return forecast(made, stores, Prompted(_templates(prompts), banked))
 
 
 def evaluate(
@@ -149,7 +191,7 @@ def evaluate(
     paths = [Path(file) for file in files]
     sources = [read_source(path) for path in paths]
     spoken = [languages.of_file(path) for path in paths]
-    goals = {language.name: _device(device, language.name, archive, here) for language in spoken}
+    goals = {language.name: plan.target_of(device, language.name, archive, here) for language in spoken}
     subject = problem.load(os.fspath(name))
     if away := [goal for goal in goals.values() if not goal.here]:
         raise _sent_away(subject, away[0], deadline_seconds, paths, sources)
@@ -180,53 +222,6 @@ def absorb(
         return take_in(store, [Path(file) for file in files])
 
 
-def default_models() -> tuple[str, ...]:
-    """The model of the first provider whose key is set, else the shipped record."""
-    return (models.default_model(os.environ) or SHIPPED,)
-
-
-def default_archive() -> str:
-    """`$TREESEARCH_ARCHIVE`, else the working archive in the current folder."""
-    return os.environ.get("TREESEARCH_ARCHIVE") or WORKING_ARCHIVE
-
-
-def _target(
-    device: str,
-    language: str,
-    chosen: Sequence[str],
-    subject: Problem,
-    archive: Archive | str | os.PathLike[str] | None,
-    here: Here,
-) -> Target:
-    """The device and the language of a search. Where either may be chosen, a replay takes what is recorded."""
-    if device != AUTO:
-        return _device(device, language, archive, here)
-    able = target.spoken(language, here)
-    if recorded.replays_only(chosen):
-        held = recorded.languages(chosen, subject)
-        able = tuple(one for one in able if one.name in held) or able
-    return target.at_hand(able[0], here)
-
-
-def _device(device: str, language: str, archive: Archive | str | os.PathLike[str] | None, here: Here) -> Target:
-    if device == AUTO:
-        return target.at_hand(languages.named(language), here)
-    return target.named(device, language, _known_devices(archive), here)
-
-
-def _known_devices(archive: Archive | str | os.PathLike[str] | None) -> tuple[Device, ...]:
-    """The devices of the working archive, if there is one yet, and of the shipped record."""
-    with Archive(resources.record(), read_only=True) as record:
-        recorded = record.devices()
-    if isinstance(archive, Archive):
-        return archive.devices() + recorded
-    place = os.fspath(archive or default_archive())
-    if "://" not in place and not Path(place).exists():
-        return recorded
-    with Archive(place) as store:
-        return store.devices() + recorded
-
-
 def _sent_away(
     subject: Problem, goal: Target, deadline_seconds: float, paths: Sequence[Path], sources: Sequence[str]
 ) -> Waiting:
@@ -244,16 +239,21 @@ def _sent_away(
     return bundle.pack(packed, f"evaluate-{subject.name}", ())
 
 
-def _config(repeated: Config | None, **settings: Any) -> Config:
-    """The settings given; counts left at None as in the recorded search, else by default."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    try:
-        if repeated is None:
-            return Config(**given)
-        counts = ("rounds", "ideas", "implementations", "beam", "repairs")
-        return Config(**{**{name: getattr(repeated, name) for name in counts}, **given})
-    except ValueError as error:
-        raise UsageError(f"These settings do not fit: {error}.") from error
+def _templates(folder: str | os.PathLike[str] | None) -> Templates:
+    return overridden(folder) if folder else SHIPPED_PROMPTS
+
+
+def _meter(task: Task, listed: Sequence[Price]) -> Meter:
+    """The meter of a run, which counts what it has spent before."""
+    config = task.run.config
+    return Meter(
+        config.budget,
+        config.prices,
+        listed=listed,
+        max_tokens=config.sampling.max_tokens,
+        counted=task.archive.answers(task.run.id) if config.budget.spends else (),
+        warn=lambda words: task.observe(BudgetUsed(words)),
+    )
 
 
 @contextmanager

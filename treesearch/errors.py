@@ -12,6 +12,7 @@
     │   │   └── PromptTooLong  the question does not fit into the model's context
     │   └── AnswersExhausted   a recorded archive holds no (further) answer to this request
     ├── NoUsableAnswer         models answered, but never with anything that could be used
+    ├── LimitReached           the budget allows no further question: the search ends with what it has
     ├── MachineError           the machine itself: a full disk, too little memory, a baseline that died
     └── Waiting                exit code 75: answers or evaluations are due from elsewhere; run again
 
@@ -70,6 +71,10 @@ class AnswersExhausted(ModelError):
 
 
 class NoUsableAnswer(TreesearchError):
+    pass
+
+
+class LimitReached(TreesearchError):
     pass
 
 

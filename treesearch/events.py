@@ -22,6 +22,8 @@ class Step(StrEnum):
     """It is ready for a device that is somewhere else."""
     MISSED = "missed"
     """A recorded archive holds no answer for it."""
+    LEFT_OUT = "left out"
+    """The budget does not allow its question."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,21 @@ class Replaying:
     recording: str
 
 
-Event = RunOpened | Replaying | RoundBegan | IdeasChosen | Moved | Preparing | Judged | Asking
+@dataclass(frozen=True)
+class BudgetUsed:
+    """Half of a limit, or most of it, is used."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The search ends although rounds are left."""
+
+    reason: str
+
+
+Event = RunOpened | Replaying | RoundBegan | IdeasChosen | Moved | Preparing | Judged | Asking | BudgetUsed | Stopped
 Observer = Callable[[Event], None]
 
 

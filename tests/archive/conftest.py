@@ -18,6 +18,7 @@ from treesearch.records import (
     Accuracy,
     Answer,
     Argument,
+    Budget,
     Build,
     Category,
     Conditions,
@@ -28,6 +29,7 @@ from treesearch.records import (
     Idea,
     Kernel,
     Measurement,
+    Price,
     Problem,
     Proposal,
     Protocol,
@@ -176,6 +178,8 @@ class Samples:
         policy="fastest",
         deadline_seconds=7.5,
         sampling=Sampling(0.7, 4096, "high"),
+        budget=Budget(usd=5.0, evaluations=100),
+        prices=(Price("openai/o3", 2.0, 8.0),),
     )
     measurement = Measurement(
         kernel=Timing((0.1, 0.3, 0.2)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from treesearch.archive import Archive
-from treesearch.records import Answer, Run, Stage, Usage
+from treesearch.records import Answer, Run, Spending, Stage, Usage
 
 if TYPE_CHECKING:
     from tests.archive.conftest import Samples
@@ -27,7 +27,7 @@ def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_a
     archive.save_failed_ask(samples.request(run), "openai/o3", "timeout")
     refused = Answer("", "openai/o3", failure="content filter")
     archive.save_answer(samples.request(run, ordinal="1"), refused)
-    assert archive.spend(run.id) == Usage(10, 16, 0.75)
+    assert archive.spend(run.id) == Spending(2, 0, 10, 16, 0.75)
     assert archive.answer(samples.request(run, ordinal="1").id) == replace(
         refused, created=archive.answers(run.id)[1][1].created
     )

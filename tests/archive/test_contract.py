@@ -13,15 +13,18 @@ from treesearch.archive import Archive
 from treesearch.errors import ArchiveError, UsageError
 from treesearch.records import (
     Accuracy,
+    Budget,
     Config,
     Edge,
     Kernel,
+    Price,
     Problem,
     Protocol,
     Relation,
     Round,
     Run,
     RunState,
+    Spending,
     Stage,
     Status,
     Usage,
@@ -97,6 +100,20 @@ def test_a_run_that_ends_sooner_than_it_was_meant_to_says_how_many_rounds_it_had
     assert archive.run(run.id).config.rounds == 2, "that many have begun"
     archive.finish(run.id, 3)
     assert (archive.run(run.id).config.rounds, archive.run(run.id).state) == (3, RunState.DONE)
+
+
+def test_a_run_that_stopped_at_a_limit_says_so_and_goes_on_with_another_budget(
+    archive: Archive, samples: Samples, run: Run
+) -> None:
+    archive.finish(run.id, 2, "$1.00 of $1.00 are used")
+    stopped = archive.run(run.id)
+    assert (stopped.state, stopped.stopped) == (RunState.STOPPED, "$1.00 of $1.00 are used")
+    more = replace(samples.config, budget=Budget(usd=2.0, patience=3), prices=(Price("openai/o3", 2.0, 8.0),))
+    again = archive.open_run(samples.problem, more, samples.device)
+    assert (again.id, again.state, again.stopped) == (run.id, RunState.RUNNING, "")
+    assert (again.config.budget, again.config.prices) == (more.budget, more.prices)
+    archive.finish(run.id, 2)
+    assert archive.run(run.id).state is RunState.DONE
 
 
 def test_a_configuration_without_optional_values_comes_back(archive: Archive, samples: Samples) -> None:
@@ -217,15 +234,14 @@ def test_every_failed_ask_is_kept(archive: Archive, samples: Samples, run: Run) 
 @pytest.mark.parametrize(
     ("usages", "total"),
     [
-        ([], Usage(0, 0, 0.0)),
-        ([Usage(), Usage()], Usage()),
-        ([Usage(5, 7, 0.5), Usage(), Usage(1, None, 0.25)], Usage(6, 7, None)),
-        ([Usage(5, 7, 0.5), Usage(1, None, 0.25)], Usage(6, 7, 0.75)),
-        ([Usage(2**31 - 1, 0, 0.0)] * 2, Usage(2**32 - 2, 0, 0.0)),
+        ([], Spending()),
+        ([Usage(), Usage()], Spending(2, 2, None, None, None)),
+        ([Usage(5, 7, 0.5), Usage(), Usage(1, None, 0.25)], Spending(3, 1, 6, 7, 0.75)),
+        ([Usage(2**31 - 1, 0, 0.0)] * 2, Spending(2, 0, 2**32 - 2, 0, 0.0)),
     ],
 )
-def test_spending_sums_tokens_that_are_known_and_money_where_all_of_it_is(
-    archive: Archive, samples: Samples, run: Run, usages: list[Usage], total: Usage
+def test_spending_sums_tokens_and_money_that_are_known_and_counts_answers_without_a_price(
+    archive: Archive, samples: Samples, run: Run, usages: list[Usage], total: Spending
 ) -> None:
     for ordinal, usage in enumerate(usages):
         archive.save_answer(samples.request(run, ordinal=str(ordinal)), samples.answer(usage=usage))

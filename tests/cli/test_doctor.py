@@ -63,7 +63,7 @@ def test_a_model_that_answers_is_quoted_with_its_latency_and_tokens() -> None:
         what, state, said = model_finding("openai/s=2", endpoint.base_url)
         assert [call.prompt for call in endpoint.calls] == [QUESTION]
     assert (what, state) == ("model openai/s", True)
-    assert re.fullmatch(r"answered 'ready' as scripted-2026-01-01 in \d+\.\d s; 18 tokens, cost unknown", said)
+    assert re.fullmatch(r"answered 'ready' as scripted-2026-01-01 in \d+\.\d s; 18 tokens, unpriced", said)
 
 
 @pytest.mark.usefixtures("_key")

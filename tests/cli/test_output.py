@@ -201,7 +201,7 @@ class TestTerminal:
         assert "round 0/1" in screen
         assert re.search(r"round 1/1 · 1 idea · .*\d (asked|building|queued|judging)", screen)
         best = r"best 0\.\d+ ms, [0-9.]+× eager, [0-9.]+× compile(, \d+ % of the floor's speed)?"
-        assert re.search(rf"{best} · [\d,]+ tokens, cost unknown · \d+ s", screen)
+        assert re.search(rf"{best} · [\d,]+ tokens, unpriced · \d+ s", screen)
         assert "kernel: .treesearch/winners/" in screen
 
 

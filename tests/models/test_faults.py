@@ -21,7 +21,7 @@ from treesearch.errors import ModelUnavailable, NoUsableAnswer
 from treesearch.events import silent
 from treesearch.languages import CUDA
 from treesearch.models import ApiModel, ModelOptions, Pool
-from treesearch.records import Answer, Config, Request, Stage, Usage
+from treesearch.records import Answer, Config, Request, Spending, Stage
 from treesearch.steps.task import Judge, Task, failures_kept
 from treesearch.testing import (
     FILTERED,
@@ -81,7 +81,7 @@ class Seen:
     attempts: int
     errors: tuple[str, ...]
     end: str
-    usage: Usage
+    usage: Spending
     answer: Answer | None
 
     def row(self, name: str) -> str:

@@ -32,7 +32,7 @@ def test_the_same_place_in_another_run_gets_the_recorded_answer() -> None:
 
 def test_a_replayed_answer_uses_no_tokens_and_costs_nothing() -> None:
     given = ReplayModel("replay/", [(ASKED, GIVEN)]).ask(ASKED)
-    assert given.usage == Usage(None, None, 0.0)
+    assert given.usage == Usage(0, 0, 0.0)
     assert (given.seconds, given.created) == (None, "")
 
 

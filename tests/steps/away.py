@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.steps import scripted
-from treesearch import api, problem, work
+from treesearch import api, plan, problem, work
 from treesearch.api import Result
 from treesearch.errors import Waiting
 from treesearch.evaluation import bundle, clock, device
@@ -98,7 +98,7 @@ class Split:
 
     @property
     def archive(self) -> Path:
-        return self.folder / api.WORKING_ARCHIVE
+        return self.folder / plan.WORKING_ARCHIVE
 
     def judge(self, path: Path) -> Path:
         """What the other machine does with a bundle; returns its results."""

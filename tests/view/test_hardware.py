@@ -30,9 +30,9 @@ from treesearch.records import (
     Role,
     Run,
     Signature,
+    Spending,
     Status,
     Timing,
-    Usage,
 )
 from treesearch.roofline import Floor, floor
 from treesearch.view import data, hardware, markdown, tables
@@ -123,7 +123,7 @@ def test_a_kernel_has_a_place_only_where_it_and_the_floor_are_timed() -> None:
 
 
 def test_a_run_shows_its_device_the_floor_and_the_winners_place() -> None:
-    written = printed(tables.run(RUN, LINEAGE, H100, Usage(), BOUND)).splitlines()
+    written = printed(tables.run(RUN, LINEAGE, H100, Spending(), BOUND)).splitlines()
     assert "· cuda ·" in written[0]
     assert written[1].startswith("NVIDIA H100 80GB HBM3, 132 SMs, sm_90a · file/x")
     assert written[2].startswith("1980 MHz · ")
@@ -132,7 +132,7 @@ def test_a_run_shows_its_device_the_floor_and_the_winners_place() -> None:
 
 
 def test_a_run_on_an_unmeasured_device_shows_no_floor() -> None:
-    written = printed(tables.run(RUN, LINEAGE, CPU, Usage(), floor(NORM, CPU)))
+    written = printed(tables.run(RUN, LINEAGE, CPU, Spending(), floor(NORM, CPU)))
     assert "AMD EPYC, 2 cores" in written
     assert "floor" not in written
     assert "floor" not in markdown.trajectory(RUN, CPU, [FASTEST])
@@ -172,7 +172,7 @@ def progress(of: Callable[[Run], Floor | None]) -> str:
     """What the live view wrote of a run with one kernel, on a terminal."""
     out = io.StringIO()
     console = Console(file=out, width=160, force_terminal=True, legacy_windows=False, _environ={"TERM": "xterm"})
-    with Progress(console, lambda run: Usage(), of) as shown:
+    with Progress(console, lambda run: Spending(), of) as shown:
         for event in (RunOpened(RUN, ()), RoundBegan(0, 1, ()), Judged(FASTEST, True)):
             shown(event)
         shown._live.refresh()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treesearch.records import Evaluation, Protocol, Status, Usage
+from treesearch.records import Budget, Evaluation, Protocol, Spending, Status
 from treesearch.view import text
 
 
@@ -39,16 +39,24 @@ def test_statuses_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("usage", "shown"),
+    ("spent", "shown"),
     [
-        (Usage(0, 0, 0.0), "0 tokens, $0.00"),
-        (Usage(1200, 34, 0.5), "1,234 tokens, $0.50"),
-        (Usage(7, None, None), "7 tokens, cost unknown"),
-        (Usage(), "cost unknown"),
+        (Spending(), "0 tokens, $0.00"),
+        (Spending(3, 0, 1200, 34, 0.5), "1,234 tokens, $0.50"),
+        (Spending(3, 0, 1200, 34, 0.0042), "1,234 tokens, $0.0042"),
+        (Spending(3, 1, 1200, 34, 0.5), "1,234 tokens, $0.50, 1 answer unpriced"),
+        (Spending(3, 3, 7, None, None), "7 tokens, unpriced"),
+        (Spending(3, 3, None, None, None), "unpriced"),
     ],
 )
-def test_what_is_not_known_of_the_spend_is_not_called_nothing(usage: Usage, shown: str) -> None:
-    assert text.spend(usage) == shown
+def test_what_is_not_known_of_the_spend_is_not_called_nothing(spent: Spending, shown: str) -> None:
+    assert text.spend(spent) == shown
+
+
+def test_a_budget_stands_beside_what_is_spent_of_it() -> None:
+    spent = Spending(3, 0, 1200, 34, 0.5)
+    assert text.spend(spent, Budget(usd=2.0)) == "1,234 tokens, $0.50 of $2.00"
+    assert text.spend(spent, Budget(tokens=10_000)) == "1,234 of 10,000 tokens, $0.50"
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u200b", "\ud800", "\r"])

@@ -26,6 +26,7 @@ from treesearch.lineage import Lineage, Reviewed, Standing
 from treesearch.records import (
     Accuracy,
     Answer,
+    Budget,
     Build,
     Category,
     Config,
@@ -43,12 +44,12 @@ from treesearch.records import (
     Request,
     Resources,
     Run,
+    Spending,
     Stage,
     Status,
     Timing,
-    Usage,
 )
-from treesearch.view import markdown, tables
+from treesearch.view import markdown, money, tables
 from treesearch.view.progress import Progress
 
 HOSTILE = "\x1b[2J[bold]|`<b>![x](y)\u202e"
@@ -105,7 +106,7 @@ def test_tables_print_foreign_text_as_it_is_but_for_what_steers_a_terminal() -> 
     root, child, broken = entries()
     found = lineage()
     written = printed(
-        tables.run(RUN, found, DEVICE, Usage(1, 2, None)),
+        tables.run(RUN, found, DEVICE, Spending(1, 1, 1, 2, None)),
         tables.trajectory([root, child]),
         tables.kernel(child, found),
         tables.kernel(broken, found),
@@ -118,6 +119,18 @@ def test_tables_print_foreign_text_as_it_is_but_for_what_steers_a_terminal() -> 
     assert "[/red]" in written
 
 
+def test_a_run_that_ended_at_a_limit_says_so_wherever_it_is_shown() -> None:
+    found = replace(
+        RUN, stopped=f"$0.80 of $0.90 are used{HOSTILE}", config=Config(("openai/s",), budget=Budget(usd=0.9))
+    )
+    spent = Spending(4, 0, 1000, 234, 0.8)
+    written = printed(tables.run(found, lineage(), DEVICE, spent), money.spending(found, spent), width=400)
+    assert harmless(written)
+    assert written.count("1,234 tokens, $0.80 of $0.90") == 2
+    assert written.count("stopped: $0.80 of $0.90 are used") == 2
+    assert "with a larger budget the same command goes on" in written
+
+
 def test_what_does_not_count_is_dim_and_says_why_in_harmless_words() -> None:
     root, child, _ = entries()
     assert root.evaluation
@@ -128,7 +141,7 @@ def test_what_does_not_count_is_dim_and_says_why_in_harmless_words() -> None:
         Reviewed(child.kernel, standing=Standing.REOPENED, reason=HOSTILE, judged=child.evaluation, judgements=1),
     ]
     found = Lineage(reviewed, [Edge(root.kernel.id, child.kernel.id, Relation.REFINES)])
-    shown = [tables.run(RUN, found, DEVICE, Usage(1, 2, None)), tables.trajectory(reviewed)]
+    shown = [tables.run(RUN, found, DEVICE, Spending(1, 1, 1, 2, None)), tables.trajectory(reviewed)]
     written = printed(*shown) + markdown.trajectory(RUN, DEVICE, reviewed)
     assert harmless(written)
     assert written.count("suspect: ") == written.count("re-opened: ") == 3
@@ -178,7 +191,7 @@ def events() -> list[Event]:
 
 def test_off_a_terminal_progress_is_plain_lines_and_counts_what_a_recording_lacks() -> None:
     out = io.StringIO()
-    with Progress(Console(file=out, width=80, soft_wrap=True), lambda run: Usage()) as progress:
+    with Progress(Console(file=out, width=80, soft_wrap=True), lambda run: Spending()) as progress:
         for event in events():
             progress(event)
     lines = out.getvalue().splitlines()
@@ -193,7 +206,7 @@ def test_off_a_terminal_progress_is_plain_lines_and_counts_what_a_recording_lack
 def test_on_a_terminal_the_live_lines_show_where_the_round_stands(width: int) -> None:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=True, legacy_windows=False, _environ={"TERM": "xterm"})
-    with Progress(console, lambda run: Usage(1000, 234, None)) as progress:
+    with Progress(console, lambda run: Spending(5, 5, 1000, 234, None)) as progress:
         for event in events():
             progress(event)
         progress._live.refresh()
@@ -201,11 +214,11 @@ def test_on_a_terminal_the_live_lines_show_where_the_round_stands(width: int) ->
     assert "round 1/1 · 1 idea" in live
     if width == 120:
         assert "1 building · 1 missed · 2 judged" in live
-        assert "best 1 ms, 4.00× eager · 1,234 tokens, cost unknown · 0 s" in live
+        assert "best 1 ms, 4.00× eager · 1,234 tokens, unpriced · 0 s" in live
 
 
 def test_a_store_that_is_busy_does_not_end_the_live_view() -> None:
-    def spend(run: str) -> Usage:
+    def spend(run: str) -> Spending:
         raise ArchiveError("locked")
 
     out = io.StringIO()
@@ -219,7 +232,7 @@ def test_a_store_that_is_busy_does_not_end_the_live_view() -> None:
 
 def test_events_of_many_threads_and_the_drawing_do_not_disturb_each_other() -> None:
     console = Console(file=io.StringIO(), width=120, force_terminal=True, legacy_windows=False, _environ={})
-    with Progress(console, lambda run: Usage()) as progress:
+    with Progress(console, lambda run: Spending()) as progress:
         progress(RunOpened(RUN, ()))
         progress(RoundBegan(1, 1, ()))
 

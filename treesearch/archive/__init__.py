@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from treesearch.archive.findings import Finding, Kind
-    from treesearch.archive.mapping import FailedAsk
+    from treesearch.archive.mapping import AnswerSize, FailedAsk
     from treesearch.archive.store import Archive
 
-__all__ = ["Archive", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "FailedAsk", "Finding", "Kind"]
 
 
 def __getattr__(name: str) -> object:

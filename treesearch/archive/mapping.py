@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +24,17 @@ class FailedAsk:
     usage: r.Usage
     created: str
     """ISO 8601, UTC."""
+
+
+@dataclass(frozen=True)
+class AnswerSize:
+    """How long an answer is, and what it took; None where nobody says."""
+
+    stage: r.Stage
+    model: str
+    characters: int
+    output_tokens: int | None
+    seconds: float | None
 
 
 def now() -> str:
@@ -140,12 +151,23 @@ def run_row(problem: str, config: r.Config, device: str, sequence: int) -> s.Run
         temperature=sampling.temperature,
         max_tokens=sampling.max_tokens,
         reasoning_effort=sampling.reasoning_effort,
+        budget=budget_json(config),
+        prices=prices_json(config),
+        stopped="",
     )
+
+
+def budget_json(config: r.Config) -> dict[str, Any]:
+    return asdict(config.budget)
+
+
+def prices_json(config: r.Config) -> list[dict[str, Any]]:
+    return [asdict(price) for price in config.prices]
 
 
 def run_of(row: s.RunRow, problem_name: str) -> r.Run:
     state = r.RunState(row.state)
-    return r.Run(row.id, row.problem, problem_name, _config_of(row), row.device, state, row.created)
+    return r.Run(row.id, row.problem, problem_name, _config_of(row), row.device, state, row.created, row.stopped)
 
 
 def _config_of(row: s.RunRow) -> r.Config:
@@ -162,6 +184,8 @@ def _config_of(row: s.RunRow) -> r.Config:
         policy=row.policy,
         deadline_seconds=row.deadline_seconds,
         sampling=_sampling_of(row),
+        budget=r.Budget(**row.budget),
+        prices=tuple(r.Price(**price) for price in row.prices),
     )
 
 

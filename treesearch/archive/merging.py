@@ -31,7 +31,8 @@ def copy_run(source: Session, target: Session, run_id: str) -> None:
         else:
             insert_new(target, rows)
     copy = target.get_one(s.RunRow, run_id)
-    copy.state, copy.rounds = run.state, run.rounds
+    copy.state, copy.stopped, copy.rounds = run.state, run.stopped, run.rounds
+    copy.budget, copy.prices = run.budget, run.prices
 
 
 def _refuse_namesake(run: s.RunRow, target: Session) -> None:

@@ -15,7 +15,7 @@ from treesearch.archive import findings, mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine
 from treesearch.archive.findings import Finding, Verdict
-from treesearch.archive.mapping import FailedAsk
+from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
@@ -33,8 +33,9 @@ from treesearch.records import (
     Request,
     Round,
     Run,
+    Spending,
     Stage,
-    Usage,
+    Status,
 )
 
 _CANDIDATES = 8
@@ -185,8 +186,8 @@ class Reader:
             rows = session.scalars(query.order_by(s.FailedAskRow.created, s.FailedAskRow.id))
             return tuple(map(mapping.failed_ask_of, rows))
 
-    def spend(self, run_id: str) -> Usage:
-        """What a run cost: tokens that are known, and money where all of it is known.
+    def spend(self, run_id: str) -> Spending:
+        """What a run's answers and failed attempts took, as far as it is known.
 
         An answer's price may be unknown. So may that of a failed attempt whose tokens are known; one without
         tokens was not billed as far as anybody said.
@@ -202,8 +203,22 @@ class Reader:
         with self._reading() as session:
             total = session.execute(query).one()
         if not total.bills:
-            return Usage(0, 0, 0.0)
-        return Usage(total.asked, total.answered, total.cost if total.priced == total.bills else None)
+            return Spending()
+        return Spending(total.bills, total.bills - total.priced, total.asked, total.answered, total.cost)
+
+    def answer_sizes(self) -> tuple[AnswerSize, ...]:
+        """How long every answer is, and what it took."""
+        row = s.AnswerRow
+        query = select(row.stage, row.model, func.length(row.text), row.output_tokens, row.seconds)
+        with self._reading() as session:
+            given = session.execute(query.where(row.failure == ""))
+            return tuple(AnswerSize(Stage(stage), *rest) for stage, *rest in given)
+
+    def verdict_seconds(self) -> tuple[tuple[Status, float], ...]:
+        """What became of every kernel that was judged, and how long that took."""
+        with self._reading() as session:
+            found = session.execute(select(s.EvaluationRow.status, s.EvaluationRow.seconds))
+            return tuple((Status(status), seconds) for status, seconds in found)
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 

@@ -95,7 +95,8 @@ class DeviceRow(Base):
 
 
 class RunRow(Base):
-    """`identity` is the digest of the configuration without `rounds`; `sequence` counts runs alike, from 1."""
+    """`identity` is the digest of the configuration without `rounds`, `budget` and `prices`; `sequence` counts runs
+    alike, from 1. `stopped` says which limit a run ended at."""
 
     __tablename__ = "runs"
     __table_args__ = (UniqueConstraint("problem", "identity", "device", "sequence"),)
@@ -121,6 +122,9 @@ class RunRow(Base):
     temperature: Mapped[float | None]
     max_tokens: Mapped[int | None]
     reasoning_effort: Mapped[str | None]
+    budget: Mapped[Record]
+    prices: Mapped[Json]
+    stopped: Mapped[str]
 
 
 class RoundRow(Base):

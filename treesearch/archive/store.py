@@ -18,7 +18,7 @@ from treesearch.archive import schema as s
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
 from treesearch.archive.inserting import complete, insert_new, replace
-from treesearch.archive.mapping import FailedAsk
+from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
 from treesearch.archive.renewing import add_evaluation, add_finding
@@ -42,7 +42,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["Archive", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "FailedAsk", "Finding", "Kind"]
 
 UNKNOWN = Usage()
 
@@ -71,7 +71,8 @@ class Archive(Reader):
     def open_run(self, problem: Problem, config: Config, device: Device, *, new: bool = False) -> Run:
         """The latest run of this problem, configuration and device, or a new one if there is none or `new` is set.
 
-        A run that goes on takes over `config.rounds`, and is RUNNING again if that is more than before.
+        A run that goes on takes over `config.rounds`, budget and prices, and is RUNNING again if those are more rounds
+        than before, or where it was STOPPED.
         """
         with self._writing() as session:
             # Replacing the problem's row also makes processes that open the same run wait for each other.
@@ -86,8 +87,8 @@ class Archive(Reader):
             session.flush()
             return run_record(session, row)
 
-    def finish(self, run_id: str, rounds: int) -> None:
-        """The run is done, after `rounds` rounds, or as many as have begun if those are more.
+    def finish(self, run_id: str, rounds: int, stopped: str = "") -> None:
+        """The run is done, after `rounds` rounds, or as many as have begun if those are more, or `stopped` at a limit.
 
         Raises UsageError if there is no such run.
         """
@@ -96,7 +97,8 @@ class Archive(Reader):
             if row is None:
                 raise UsageError(f"no run {run_id!r} in {self._place}; look at the list of runs")
             begun = session.scalar(select(func.max(s.RoundRow.number)).where(s.RoundRow.run == run_id))
-            row.state, row.rounds = RunState.DONE, max(rounds, begun or 0)
+            row.state, row.stopped = RunState.STOPPED if stopped else RunState.DONE, stopped
+            row.rounds = max(rounds, begun or 0)
 
     def save_device(self, device: Device) -> None:
         """Store a device, or add the figures that a stored one lacks; those once stored stay."""
@@ -182,6 +184,7 @@ def _latest_alike(session: Session, problem: Problem, config: Config, device: De
 
 
 def _continue(row: s.RunRow, config: Config) -> None:
-    if config.rounds > row.rounds:
-        row.state = RunState.RUNNING
+    if config.rounds > row.rounds or row.state == RunState.STOPPED:
+        row.state, row.stopped = RunState.RUNNING, ""
     row.rounds = max(row.rounds, config.rounds)
+    row.budget, row.prices = mapping.budget_json(config), mapping.prices_json(config)

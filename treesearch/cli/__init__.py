@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "Search for a faster kernel of PROBLEM.",
     "questions": "List the questions that wait for an answer in a file.",
     "answer": "Answer a question from a file.",
+    "config": "Show the settings that hold, and where each comes from.",
     "problems": "List the problems, or check one.",
     "build": "Show what the compiler makes of a kernel, without running it.",
     "evaluate": "Build, verify and time kernels from files.",

@@ -78,7 +78,7 @@ def _escaped(character: str) -> str:
 
 
 def named_archive(url: str | None) -> str:
-    from treesearch.api import default_archive
+    from treesearch.plan import default_archive
 
     return url or default_archive()
 
@@ -89,8 +89,8 @@ def archives(url: str | None) -> Iterator[list[Archive]]:
     from contextlib import ExitStack
 
     from treesearch import resources
-    from treesearch.api import WORKING_ARCHIVE
     from treesearch.archive import Archive
+    from treesearch.plan import WORKING_ARCHIVE
 
     with ExitStack() as stack:
         found = []

@@ -192,11 +192,12 @@ def _tiny_question() -> Request:
 
 def _said(answer: Answer) -> str:
     """The answer, its latency and its cost, in words."""
+    from treesearch.records import Spending
     from treesearch.view import text
 
     by = f" as {answer.answered_by}" if answer.answered_by else ""
     said = text.one_line(answer.text, 40)
-    return f"answered {said!r}{by} in {answer.seconds or 0:.1f} s; {text.spend(answer.usage)}"
+    return f"answered {said!r}{by} in {answer.seconds or 0:.1f} s; {text.spend(Spending.of(answer.usage))}"
 
 
 def _archives(archive: str | None) -> Iterator[Finding]:

@@ -62,8 +62,8 @@ def _opened(url: str | None, names: tuple[str, ...]) -> Iterator[tuple[Archive, 
     Raises UsageError for an id that is unknown, ambiguous or a run's.
     """
     from treesearch import resources
-    from treesearch.api import WORKING_ARCHIVE
     from treesearch.archive import Archive
+    from treesearch.plan import WORKING_ARCHIVE
 
     with common.archives(url) as stores:
         found = [_named(stores, name) for name in names]

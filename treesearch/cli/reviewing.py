@@ -22,8 +22,8 @@ def writable(url: str | None, name: str) -> Iterator[tuple[Archive, str]]:
     Raises UsageError for an id that is unknown, ambiguous or a run's, and for a kernel of the shipped record, which
     commands only read.
     """
-    from treesearch.api import WORKING_ARCHIVE
     from treesearch.archive import Archive
+    from treesearch.plan import WORKING_ARCHIVE
 
     with common.archives(url) as stores:
         store, run, kernel = common.find(stores, name)

@@ -47,10 +47,11 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
         bound = floor(store.problem(run.problem), device)
         measured = store.remeasurements([kernel] if kernel else [entry.kernel.id for entry in lineage.entries])
         if kernel is None:
+            spent = store.spend(run.id)
             if as_json:
-                common.print_json(data.run(run, lineage, device, bound, measured))
+                common.print_json(data.run(run, lineage, device, bound, measured, spent))
             else:
-                common.out().print(tables.run(run, lineage, device, store.spend(run.id), bound, measured))
+                common.out().print(tables.run(run, lineage, device, spent, bound, measured))
                 common.out().print(tables.questions(store.answers(run.id), store.failed_asks(run.id)))
             return
         entry = lineage.entry(kernel)

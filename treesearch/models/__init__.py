@@ -20,6 +20,7 @@ from treesearch.models.failures import Failure
 from treesearch.models.file import FileModel, split_front_matter
 from treesearch.models.persistent import Persistent
 from treesearch.models.pool import Pool
+from treesearch.models.prices import prices
 from treesearch.models.providers import PROVIDERS, Provider, default_model, keys_present
 from treesearch.models.questions import Question, lying
 from treesearch.models.replay import Recordings, ReplayModel
@@ -45,6 +46,7 @@ __all__ = [
     "keys_present",
     "lying",
     "open_model",
+    "prices",
     "split_front_matter",
 ]
 

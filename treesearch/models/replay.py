@@ -48,7 +48,7 @@ class ReplayModel:
             answer,
             model=self.name,
             answered_by=answer.answered_by or answer.model,
-            usage=Usage(cost_usd=0.0),
+            usage=Usage(0, 0, 0.0),
             seconds=None,
             created="",
         )

@@ -1,6 +1,7 @@
 """The nouns of treesearch as frozen records. Standard library only; illegal states cannot be built."""
 
 from treesearch.records.asking import Answer, Request, Sampling, Stage, Usage
+from treesearch.records.budgets import Budget, Price, Spending
 from treesearch.records.digest import digest
 from treesearch.records.evaluations import (
     Accuracy,
@@ -31,6 +32,7 @@ __all__ = [
     "Accuracy",
     "Answer",
     "Argument",
+    "Budget",
     "Build",
     "Category",
     "Comparison",
@@ -46,6 +48,7 @@ __all__ = [
     "Label",
     "Measurement",
     "Outcome",
+    "Price",
     "Problem",
     "Proposal",
     "Protocol",
@@ -62,6 +65,7 @@ __all__ = [
     "RunState",
     "Sampling",
     "Signature",
+    "Spending",
     "Stage",
     "Status",
     "Timing",

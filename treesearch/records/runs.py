@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from treesearch.records.asking import Sampling
+from treesearch.records.budgets import Budget, Price
 from treesearch.records.digest import digest
 
 
 @dataclass(frozen=True)
 class Config:
-    """How a search is run. All but `rounds` is part of a run's identity, so more rounds continue a run."""
+    """How a search is run.
+
+    `rounds`, `budget` and `prices` are no part of a run's identity: more of them continue the same run.
+    """
 
     models: tuple[str, ...]
     language: str = "cpp"
@@ -27,6 +31,9 @@ class Config:
     """Models asked for ideas in place of `models`; a string may end in a weight, as in `openai/gpt-5.6=2`."""
     code_models: tuple[str, ...] = ()
     """Models asked for kernels in place of `models`."""
+    budget: Budget = field(default_factory=Budget)
+    prices: tuple[Price, ...] = ()
+    """What models cost whose price is given, in place of any that is known otherwise."""
 
     def __post_init__(self) -> None:
         if not self.models and not (self.idea_models and self.code_models):
@@ -53,6 +60,8 @@ class Config:
 class RunState(StrEnum):
     RUNNING = "running"
     DONE = "done"
+    STOPPED = "stopped"
+    """It ended at a limit of its budget; with a larger one it goes on."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,8 @@ class Run:
     device: str
     state: RunState = RunState.RUNNING
     created: str = ""
+    stopped: str = ""
+    """Which limit it ended at, where it is STOPPED."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, replace
 
 from treesearch import answers, prompts
-from treesearch.errors import AnswersExhausted, ModelUnavailable, NoUsableAnswer, Waiting
+from treesearch.errors import AnswersExhausted, LimitReached, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
 from treesearch.records import Edge, Entry, Evaluation, Kernel, Proposal, Relation, Request, Stage, Status
@@ -22,6 +22,10 @@ REPAIRABLE = (
     Status.BROKE_CONTRACT,
     Status.WRONG,
 )
+
+
+UNANSWERED = {Waiting: Step.DUE, AnswersExhausted: Step.MISSED, LimitReached: Step.LEFT_OUT}
+"""Where a slot is whose question has no answer now, by what said so."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
             done, due = wait(due, return_when=FIRST_COMPLETED)
             for future in done:
                 error = future.exception()
-                if isinstance(error, Waiting | AnswersExhausted | ModelUnavailable):
+                if isinstance(error, Waiting | AnswersExhausted | LimitReached | ModelUnavailable):
                     failures.append(error)
                     if isinstance(error, ModelUnavailable):
                         due = {asked for asked in due if not asked.cancel()}
@@ -83,9 +87,10 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
                     away.add(entry.kernel.id)
                 elif repair := _repair(task, number, candidate.slot, entry, known):
                     due.add(pool.submit(_prepare, task, number, repair, known))
-    raise_gravest(failures)
+    raise_gravest([failure for failure in failures if not isinstance(failure, LimitReached)])
     if away:
         raise dispatch(task, f"r{number}", away)
+    raise_gravest(failures)
     _stop_if_useless(task, number)
 
 
@@ -139,9 +144,8 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     task.observe(Moved(kernel.round, slot.ordinal, Step.ASKED))
     try:
         answer = task.ask(request, place)
-    except (Waiting, AnswersExhausted) as missing:
-        step = Step.DUE if isinstance(missing, Waiting) else Step.MISSED
-        task.observe(Moved(kernel.round, slot.ordinal, step))
+    except (Waiting, AnswersExhausted, LimitReached) as missing:
+        task.observe(Moved(kernel.round, slot.ordinal, UNANSWERED[type(missing)]))
         raise
     kernel = replace(
         kernel, source=answers.code(answer.text, task.language.fences, task.language.entry), answer=request.id

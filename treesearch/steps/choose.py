@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from treesearch.events import RoundBegan
 from treesearch.lineage import Lineage
 from treesearch.records import Entry, Round, Stage
+from treesearch.steps.goals import stop_where_enough
 from treesearch.steps.renew import renew
 from treesearch.steps.task import Task
 
@@ -17,11 +18,13 @@ def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
     Kernels that are re-opened are judged first, so that parents are picked among verdicts that count.
     Returns None where the search is over: kernels are verified, but the models have nothing more to say
     about any of them (a recorded archive that is exhausted).
+    Raises LimitReached where a round need not begin, since a goal is reached.
     """
     renew(task)
     lineage = task.lineage()
     stored = {earlier.number: earlier for earlier in task.archive.rounds(task.run.id)}.get(number)
     if stored is None:
+        stop_where_enough(task, number, lineage)
         picked = _pick(task, number, lineage) if number else ()
         if number and not picked and lineage.fastest():
             return None

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol as Seam
 
 from treesearch.archive import Archive
-from treesearch.errors import AnswersExhausted, PromptTooLong, QuestionRefused, Waiting
+from treesearch.errors import AnswersExhausted, LimitReached, PromptTooLong, QuestionRefused, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Asking, Observer, silent
 from treesearch.languages import Language
 from treesearch.lineage import Lineage, Reviewed
+from treesearch.meter import Meter
 from treesearch.models import Failure, OnFailure, Pool
 from treesearch.policies import Policy
 from treesearch.prompts import SHIPPED, Inspiration, Templates
@@ -81,6 +82,8 @@ class Task:
     observe: Observer = silent
     templates: Templates = SHIPPED
     bank: tuple[Inspiration, ...] = ()
+    meter: Meter = field(default_factory=Meter)
+    """Admits questions; without a budget, all of them."""
 
     def lineage(self) -> Lineage:
         return Lineage(self.archive.entries(self.run.id), self.archive.edges(self.run.id))
@@ -95,9 +98,13 @@ class Task:
         `shorter` renders a prompt with less history, for models that the first is too long for. A question that nobody
         will ever answer is stored as well, with the reason, so that a run does not stop at it each time. Read
         back from the store, so that the first time and every later one see the same text.
+
+        Raises LimitReached where the budget does not allow to ask.
         """
         if self.archive.answer(request.id) is None:
-            self.archive.save_answer(*self._asked(request, turn, shorter))
+            with self.meter.asking(request) as priced:
+                put, answer = self._asked(request, turn, shorter)
+                self.archive.save_answer(put, priced(answer))
         stored = self.archive.answer(request.id)
         assert stored is not None, "it was just stored"
         return stored
@@ -170,14 +177,17 @@ def asking(threads: int = ASKERS) -> Iterator[ThreadPoolExecutor]:
 
 
 def raise_gravest(failures: Sequence[BaseException]) -> None:
-    """Raise what stops the run: a failure first, else one Waiting for all that is due from outside.
+    """Raise what stops the run: a failure first, else one Waiting for all that is due from outside, else a limit.
 
     An answer that a recorded archive lacks stops nothing.
     """
     for failure in failures:
-        if not isinstance(failure, Waiting | AnswersExhausted):
+        if not isinstance(failure, Waiting | AnswersExhausted | LimitReached):
             raise failure
     pending = [line for failure in failures if isinstance(failure, Waiting) for line in failure.pending]
     if pending:
         due = f"{len(pending)} answer{'s are' if len(pending) > 1 else ' is'} due."
         raise Waiting(f"{due} Run the same command again when they are there.", pending)
+    for failure in failures:
+        if isinstance(failure, LimitReached):
+            raise failure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from treesearch import answers, policies, prompts
-from treesearch.errors import AnswersExhausted, Waiting
+from treesearch.errors import AnswersExhausted, LimitReached, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Conclusion, Lineage
 from treesearch.records import Entry, Idea, Proposal, Stage
@@ -134,8 +134,9 @@ def _ask(
     task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
     try:
         answer = task.ask(request, number + share.index, partial(render, bank=(), history=SHORT_HISTORY))
-    except Waiting:
-        task.observe(Moved(number, f"ideas.{share.index}", Step.DUE))
+    except (Waiting, LimitReached) as missing:
+        step = Step.DUE if isinstance(missing, Waiting) else Step.LEFT_OUT
+        task.observe(Moved(number, f"ideas.{share.index}", step))
         raise
     except AnswersExhausted:
         task.observe(Moved(number, f"ideas.{share.index}", Step.MISSED))

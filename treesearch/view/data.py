@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from treesearch.archive import Finding
+from treesearch.forecast import Estimate
 from treesearch.lineage import Lineage, Reviewed
 from treesearch.records import (
     Configuration,
@@ -19,6 +20,7 @@ from treesearch.records import (
     Remeasurement,
     Resources,
     Run,
+    Spending,
 )
 from treesearch.roofline import Floor
 
@@ -136,18 +138,22 @@ def run(
     hardware: Device,
     bound: Floor | None = None,
     measured: Sequence[Remeasurement] = (),
+    spent: Spending | None = None,
 ) -> Json:
     """A run with all its kernels, and the later measurements of these. `final` is the winner's: the figure to publish,
-    taken after the selection; null where there is none."""
+    taken after the selection; null where there is none. `stopped` is the limit that the run ended at, if it did."""
     fastest = lineage.fastest()
     return {
         "run": found.id,
         "problem": found.problem_name,
         "problem_digest": found.problem,
         "state": str(found.state),
+        "stopped": found.stopped or None,
         "created": found.created,
         "models": list(found.config.named_models),
         "rounds": found.config.rounds,
+        "budget": asdict(found.config.budget),
+        "spent": asdict(spent) if spent else None,
         "language": found.config.language,
         "device": device(hardware),
         **floor(bound),
@@ -156,6 +162,11 @@ def run(
         "remeasurements": list(map(remeasurement, measured)),
         "kernels": [entry(node, lineage) for node in lineage.entries],
     }
+
+
+def estimate(found: Estimate) -> Json:
+    """What a search would take; `cost_usd` is null where a model is unpriced."""
+    return {**asdict(found), "input_tokens": found.input_tokens, "output_tokens": found.output_tokens}
 
 
 def final_of(measured: Sequence[Remeasurement], kernel: str, device: str) -> Evaluation | None:

@@ -17,6 +17,7 @@ from rich.text import Text
 from treesearch.errors import ArchiveError
 from treesearch.events import (
     Asking,
+    BudgetUsed,
     Event,
     IdeasChosen,
     Judged,
@@ -26,9 +27,10 @@ from treesearch.events import (
     RoundBegan,
     RunOpened,
     Step,
+    Stopped,
 )
 from treesearch.models.providers import PROVIDERS
-from treesearch.records import Entry, Run, Status, Usage
+from treesearch.records import Budget, Entry, Run, Spending, Status
 from treesearch.roofline import Floor
 from treesearch.view import hardware, text
 from treesearch.view.tables import COLOURS
@@ -46,7 +48,7 @@ class Progress:
     """An observer that prints to a terminal, or plain lines where standard error is not one."""
 
     def __init__(
-        self, console: Console, spend: Callable[[str], Usage], floor: Callable[[Run], Floor | None] = unknown
+        self, console: Console, spend: Callable[[str], Spending], floor: Callable[[Run], Floor | None] = unknown
     ) -> None:
         """`spend` tells what a run (by id) has cost so far, `floor` the roofline floor of a run that was opened."""
         self.console = console
@@ -55,7 +57,7 @@ class Progress:
         self._floor: Floor | None = None
         self._run = ""
         self._lock = threading.Lock()
-        self._spent = Usage(0, 0, 0.0)
+        self._spent, self._budget = Spending(), Budget()
         self._round, self._rounds, self._ideas, self._missed = -1, 0, 0, 0
         self._steps: dict[tuple[int, str], Step] = {}
         self._judged = 0
@@ -91,7 +93,7 @@ class Progress:
 
     @_take.register
     def _(self, event: RunOpened) -> None:
-        self._run = event.run.id
+        self._run, self._budget = event.run.id, event.run.config.budget
         kept = f"; continuing with {text.count(len(event.entries), 'kernel')} from before" if event.entries else ""
         models = text.one_line(", ".join(event.run.config.named_models))
         name, language = text.one_line(event.run.problem_name), event.run.config.language
@@ -142,6 +144,14 @@ class Progress:
     @_take.register
     def _(self, event: Asking) -> None:
         self._print(f"  no answer: {text.one_line(event.error)}", "yellow")
+
+    @_take.register
+    def _(self, event: BudgetUsed) -> None:
+        self._print(f"  {event.words}", "yellow")
+
+    @_take.register
+    def _(self, event: Stopped) -> None:
+        self._print(f"stopped: {text.one_line(event.reason)}", "bold")
 
     @_take.register
     def _(self, event: Judged) -> None:
@@ -202,7 +212,7 @@ class Progress:
             return ""
         with contextlib.suppress(ArchiveError):
             self._spent = self._spend(self._run)
-        return text.spend(self._spent)
+        return text.spend(self._spent, self._budget)
 
 
 def _against(entry: Entry) -> str:

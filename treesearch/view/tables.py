@@ -23,10 +23,10 @@ from treesearch.records import (
     Request,
     Resources,
     Run,
+    Spending,
     Stage,
     Status,
     Timing,
-    Usage,
 )
 from treesearch.roofline import Floor
 from treesearch.view import final, hardware, text
@@ -36,15 +36,23 @@ COLOURS = {Status.VERIFIED: "green", Status.SUSPECT: "yellow"}
 
 
 def problems(listed: Iterable[Listed]) -> Table:
-    table = _table("problem", "what it is")
+    table = bare_table("problem", "what it is")
     for problem in listed:
         table.add_row(Text(problem.name, style="bold"), Text(problem.summary))
     return table
 
 
+def settings(rows: Iterable[tuple[str, str, str]]) -> Table:
+    """Settings with their values, and where these come from."""
+    table = bare_table("setting", "value", "from")
+    for name, value, source in rows:
+        table.add_row(Text(text.one_line(name)), Text(text.one_line(value)), Text(text.one_line(source), style="dim"))
+    return table
+
+
 def verdicts(rows: Iterable[tuple[str, Evaluation]]) -> Table:
     """One row for each judged file."""
-    table = _table("file", "status", ">time", ">vs eager", ">vs torch.compile", ">worst error", "why")
+    table = bare_table("file", "status", ">time", ">vs eager", ">vs torch.compile", ">worst error", "why")
     for name, judged in rows:
         measured = judged.measurement
         table.add_row(
@@ -61,7 +69,7 @@ def verdicts(rows: Iterable[tuple[str, Evaluation]]) -> Table:
 
 def trajectory(path: Sequence[Entry]) -> Table:
     """From the root to a kernel: what each step did to the time."""
-    table = _table(">round", ">time", ">% of reference", "idea", "kernel")
+    table = bare_table(">round", ">time", ">% of reference", "idea", "kernel")
     for entry in path:
         table.add_row(
             str(entry.kernel.round),
@@ -114,7 +122,7 @@ def run(
     found: Run,
     lineage: Lineage,
     device: Device,
-    spent: Usage,
+    spent: Spending,
     bound: Floor | None = None,
     measured: Sequence[Remeasurement] = (),
 ) -> RenderableType:
@@ -129,9 +137,11 @@ def run(
             (text.one_line(found.problem_name), "bold"),
             f"  run {found.id} · {language} · {found.state} · {found.created[:16]}",
         ),
-        Text(f"{hardware.device(device)} · {models} · {text.spend(spent)}"),
+        Text(f"{hardware.device(device)} · {models} · {text.spend(spent, found.config.budget)}"),
     ]
-    head += [Text(line) for line in (hardware.figures(device), hardware.floor(bound) if bound else "", tally) if line]
+    stopped = f"stopped: {text.one_line(found.stopped)}" if found.stopped else ""
+    facts = (hardware.figures(device), hardware.floor(bound) if bound else "", tally, stopped)
+    head += [Text(line) for line in facts if line]
     if fastest:
         place = hardware.place(fastest, bound)
         figures = baselines(fastest).append(f" · {place}" if place else "")
@@ -141,7 +151,7 @@ def run(
 
 
 def _kernels(lineage: Lineage) -> Table:
-    table = _table(
+    table = bare_table(
         ">round", "slot", "kernel", "from", "status", ">time", ">vs eager", ">vs compile", "idea, or what went wrong"
     )
     for entry in lineage.entries:
@@ -166,7 +176,7 @@ def _kernels(lineage: Lineage) -> Table:
 
 def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[FailedAsk]) -> RenderableType:
     """Questions about ideas with who answered them, and what could not be asked. Kernels name theirs themselves."""
-    table = _table("ideas", ">round", "about", "answered by", "help")
+    table = bare_table("ideas", ">round", "about", "answered by", "help")
     for request, answer in answered:
         if request.stage is Stage.IDEAS:
             by = text.one_line(_answerer(answer), 60)
@@ -184,7 +194,7 @@ def _answerer(answer: Answer) -> str:
 
 def resources(taken: Sequence[Resources]) -> RenderableType:
     """What the compiler says that each device function takes."""
-    table = _table("device function", ">registers", ">spilled B", ">reloaded B", ">stack B", ">static shared B")
+    table = bare_table("device function", ">registers", ">spilled B", ">reloaded B", ">stack B", ">static shared B")
     for one in taken:
         counts = (one.registers, one.spill_store_bytes, one.spill_load_bytes, one.stack_bytes, one.shared_bytes)
         table.add_row(Text(text.one_line(one.function)), *map(str, counts))
@@ -246,7 +256,7 @@ def history(
     rows += [(one.created, Text(f"found {one.kind} by {one.by}"), text.one_line(one.reason, 160)) for one in findings]
     if len(rows) < 2:
         return Text("")
-    table = _table("when", "verdict", "")
+    table = bare_table("when", "verdict", "")
     for created, what, detail in sorted(rows, key=lambda row: row[0]):
         table.add_row(created[:19], what, Text(detail))
     return table
@@ -264,7 +274,7 @@ def _beside(judged: Evaluation) -> list[RenderableType]:
 
 def checks(rows: Iterable[tuple[str, bool | None, str]]) -> Table:
     """Doctor's findings: what was looked at, whether it is there (None: optional and absent), and the detail."""
-    table = _table("", "what", "found")
+    table = bare_table("", "what", "found")
     marks = {True: Text("✓", style="green"), False: Text("✗", style="red"), None: Text("–", style="dim")}
     for what, state, detail in rows:
         table.add_row(marks[state], what, Text(text.one_line(detail, 300)))
@@ -276,7 +286,7 @@ def _spread(timing: Timing) -> str:
     return f"{text.milliseconds(timing.median)} ({text.figure(low)}–{text.figure(high)})"
 
 
-def _table(*columns: str) -> Table:
+def bare_table(*columns: str) -> Table:
     """A table without a frame; a column whose name starts with > is set flush right."""
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:

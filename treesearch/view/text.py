@@ -7,7 +7,8 @@ import unicodedata
 from decimal import Decimal
 
 from treesearch.lineage import Reviewed
-from treesearch.records import Entry, Evaluation, Ratio, Status, Usage
+from treesearch.meter import dollars
+from treesearch.records import Budget, Entry, Evaluation, Ratio, Spending, Status
 
 ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
 """A line of compiler or linker output that says what is wrong."""
@@ -57,11 +58,17 @@ def idea_title(entry: Entry) -> str:
     return "straightforward kernel"
 
 
-def spend(usage: Usage) -> str:
-    """What has been spent, naming what is unknown instead of calling it nothing."""
-    tokens = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
-    money = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.2f}"
-    return f"{sum(tokens):,} tokens, {money}" if tokens else money
+def spend(spent: Spending, budget: Budget | None = None) -> str:
+    """What has been spent, and of how much; what has no known price is named, never called nothing."""
+    limits = budget or Budget()
+    known = [number for number in (spent.input_tokens, spent.output_tokens) if number is not None]
+    of_tokens = f" of {limits.tokens:,}" if limits.tokens else ""
+    parts = [f"{sum(known):,}{of_tokens} tokens"] if known else []
+    if spent.cost_usd is not None:
+        parts.append(dollars(spent.cost_usd) + (f" of {dollars(limits.usd)}" if limits.usd else ""))
+    if spent.unpriced:
+        parts.append(f"{count(spent.unpriced, 'answer')} unpriced" if spent.cost_usd is not None else "unpriced")
+    return ", ".join(parts)
 
 
 def standing(entry: Entry) -> str:
