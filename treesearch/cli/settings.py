@@ -63,7 +63,7 @@ SETTINGS: tuple[Setting, ...] = (
         multiple=True,
         metavar="MODEL",
         unset="that of the first key that is set, else recorded answers",
-        help="A litellm string, file/DIR, cmd/COMMAND or replay/ARCHIVE; repeat to mix, =2 at its end doubles its share.",
+        help="A litellm string, file/DIR, cmd/COMMAND or replay/ARCHIVE; repeat to mix, =2 doubles its share.",
     ),
     Setting("--idea-model", multiple=True, metavar="MODEL", help="Ask this one for ideas instead."),
     Setting("--code-model", multiple=True, metavar="MODEL", help="Ask this one for kernels instead."),

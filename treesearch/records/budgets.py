@@ -69,11 +69,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Spending:
-    """What a run's answers took, and those attempts that were billed: sums over those that tell, None where none does."""
+    """What a run's answers, and failed attempts that were billed, took: sums over those that tell, else None."""
 
     answers: int = 0
     unpriced: int = 0
-    """Answers whose price is not known; `cost_usd` is that of the others."""
+    """Those whose price is not known; `cost_usd` is that of the others."""
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cost_usd: float | None = 0.0
