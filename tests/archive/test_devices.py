@@ -15,7 +15,6 @@ from sqlalchemy import Connection, create_engine, text
 
 import treesearch.archive
 from treesearch.archive import Archive
-from treesearch.errors import ArchiveError
 from treesearch.records import Device, Rate
 
 if TYPE_CHECKING:
@@ -129,13 +128,13 @@ def test_an_upgraded_archive_takes_measured_devices(old: str, samples: Samples) 
         assert archive.device(samples.device.id) == samples.device
 
 
-def test_the_first_schema_is_not_upgraded_by_reading(tmp_path: Path) -> None:
+def test_the_first_schema_is_read_from_a_copy_and_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         first_schema(connection)
     engine.dispose()
-    with pytest.raises(ArchiveError, match="use it in a run once to upgrade it"):
-        Archive(path, read_only=True)
+    with Archive(path, read_only=True) as archive:
+        assert archive.runs() == ()
     with closing(sqlite3.connect(path)) as untouched:
         assert untouched.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
