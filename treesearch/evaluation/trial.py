@@ -249,6 +249,8 @@ class Trial:
         """One more launch on contents that were just launched on, unless the controller's clock denies its reading."""
         crossing = candidate.crossing()
         second, outside = candidate.warm(index, call.scalars)
+        self._refuse_damage(index, call.values)
+        self._check(call, self._snapshot(index))
         if second is not None and not clock.Burst(2, outside, crossing, 2 * second).denied:
             self.warm.append(second)
 
@@ -257,6 +259,7 @@ class Trial:
         self._fill(index, call.values)
         candidate.launch(index, call.scalars)
         snapshot = self._snapshot(index)
+        self._refuse_damage(index, call.values)
         self._check(call, snapshot)
         self.varying = self.varying or not verify.same_bits(before, snapshot)
 
