@@ -61,7 +61,7 @@ class TestSplit:
         final = split.waits()
         assert bundle.read(final).purpose is Purpose.FINAL
         assert split.absorb(split.judge(final)) == len(bundle.read(final).kernels)
-        result = split.search()
+        result = split.finish()
         assert trips == [2, 1, 2, 1], "a bundle holds all that a round can send"
         assert result.run.device == device.cpu().id
         assert result.winner.evaluation is not None

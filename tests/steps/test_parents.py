@@ -201,7 +201,7 @@ class TestElsewhere:
             for _ in range(4):  # first kernels, a repair, the ideas' kernels, a repair
                 packed.append(bundle.read(path := split.waits()))
                 split.absorb(split.judge(path))
-            lineage = split.search().lineage
+            lineage = split.finish().lineage
         above = refined(lineage)
         for one in packed:
             assert {kernel.source: kernel.parent for kernel in one.kernels} == {

@@ -165,7 +165,7 @@ def test_a_device_elsewhere_judges_again_from_a_bundle_of_its_own(tmp_path: Path
         for _ in range(2):
             earlier.append(split.judge(split.waits(**counts)))
             split.absorb(earlier[-1])
-        split.search(**counts)
+        split.finish(**counts)
         with Archive(split.archive) as store:
             root, child = store.entries(first(store).kernel.run)
             review.suspect(store, root.kernel.id, WHY)
@@ -176,7 +176,7 @@ def test_a_device_elsewhere_judges_again_from_a_bundle_of_its_own(tmp_path: Path
         assert split.waits(**counts) == path, "a verdict from before does not count"
         results = split.judge(path)
         assert [split.absorb(results) for _ in range(2)] == [1, 0]
-        assert split.search(**counts).winner.kernel == child.kernel
+        assert split.finish(**counts).winner.kernel == child.kernel
 
 
 @pytest.mark.parametrize(("name", "read"), [("ab", ("ab", 1)), ("ab.2", ("ab", 2)), ("ab.13", ("ab", 13))])

