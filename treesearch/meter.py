@@ -143,7 +143,7 @@ class Meter:
         except Waiting:  # it is asked, and its answer is on its way
             self._settle(estimate, estimate)
             raise
-        except BaseException:
+        except BaseException:  # Ctrl-C too: whoever failed to get an answer has nothing in flight any more
             self._settle(estimate, Amount())
             raise
         with self._changed:
