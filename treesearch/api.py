@@ -96,9 +96,9 @@ def search(
     (`openai/…`, `file/DIR`, `cmd/COMMAND`, `replay/ARCHIVE`), by default that of the first provider whose key is set,
     else the shipped record's answers; `idea_models` and `code_models` are asked for ideas or kernels in their place.
     One that ends in a weight, as `openai/gpt-5.6=2` does, has as many turns. `archive` is a store or its URL, by
-    default the working archive. Counts left at
-    None are 5 rounds, 8 ideas, 3 implementations, a beam of 4, one repair. A policy of your own is a function
-    from a lineage and a beam to kernel ids. `new` starts afresh instead of continuing. Deadlines are seconds.
+    default the working archive. Counts left at None are 5 rounds, 8 ideas, 3 implementations, a beam of 4, one repair.
+    A policy of your own is a function from a lineage and a beam to kernel ids. `new` starts afresh instead of
+    continuing. Deadlines are seconds.
     `prompts` is a folder of templates that take the place of their shipped namesakes; `inspire` are ids of kernels, of
     any problem, that models are shown.
 
