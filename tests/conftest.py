@@ -11,10 +11,17 @@ import pytest
 from treesearch.cli.settings import SETTINGS
 from treesearch.languages import CUDA
 
-BUSY = {"reruns": 2, "only_rerun": r"(?im)^(?:AssertionError: )?assert (?:(?!verified).)*\bsuspect\b"}
+BUSY = {
+    "reruns": 2,
+    "only_rerun": [
+        r"(?im)^(?:AssertionError: )?assert (?:(?!verified).)*\bsuspect\b",
+        r"No kernel was verified: \d+ suspect\.",
+    ],
+}
 """A test that got `suspect` where it wanted `verified` is tried again, and listed at the end: kernels are timed on this
-machine's clock, and a neighbour on it makes honest ones suspect. No other failure is tried again, a hostile kernel that
-was verified least of all; assertions name what they got first."""
+machine's clock, and a neighbour on it makes honest ones suspect. So is one whose search ended because all that it got
+was `suspect`. No other failure is tried again, a hostile kernel that was verified least of all; assertions name what
+they got first."""
 HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", *(setting.envvar for setting in SETTINGS)}
 
 
@@ -28,10 +35,11 @@ def pytest_configure() -> None:
             del os.environ[name]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     timed = [item for item in items if item.get_closest_marker("compiler")]
-    for item in timed:
-        item.add_marker(pytest.mark.flaky(**BUSY))
+    if config.pluginmanager.hasplugin("rerunfailures"):  # a machine that judges for others may lack it
+        for item in timed:
+            item.add_marker(pytest.mark.flaky(**BUSY))
     if shutil.which("g++") is None:
         for item in timed:
             item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))

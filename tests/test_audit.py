@@ -361,13 +361,15 @@ def test_everything_in_cpp_gets_the_verdict_it_should(full: Report) -> None:
 
 @pytest.mark.compiler
 @pytest.mark.parametrize("check", list(Check))
-def test_without_a_check_something_gets_through(cases: tuple[Case, ...], full: Report, check: Check) -> None:
+def test_without_a_check_something_gets_through(
+    cases: tuple[Case, ...], request: pytest.FixtureRequest, check: Check
+) -> None:
     if lack := machine.missing(check):
         pytest.skip(f"this machine lacks {lack}")
     named = [case for case in cases if case.hostile and check in case.checks and not machine.absence(case)]
     assert named, f"no kernel names {check}"
     chosen = together(named)
-    whole = full if chosen[0].language == "cpp" else audit(chosen)
+    whole: Report = request.getfixturevalue("full") if chosen[0].language == "cpp" else audit(chosen)
     assert {case.name for case in chosen} <= {result.case.name for result in whole.results if result.passed}
     told = audit(chosen, without=frozenset({check}))
     assert told.misses, report.plain(told, verbose=True)
