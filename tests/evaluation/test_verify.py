@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from treesearch.evaluation import verify
+from treesearch.evaluation import answers, verify
 from treesearch.evaluation.answers import compared, rows
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import NOMINAL
@@ -224,7 +224,7 @@ def test_a_wrong_row_is_found_in_whatever_block_it_is(monkeypatch: pytest.Monkey
     got = expected.clone()
     got[row, 5] += 9
     whole = judged(got, expected), judged(got, expected, stratum="wide")
-    monkeypatch.setattr(verify, "BLOCK", {"cpu": 3 * 64 + 1})
+    monkeypatch.setattr(answers, "BLOCK", {"cpu": 3 * 64 + 1})
     assert (judged(got, expected), judged(got, expected, stratum="wide")) == whole
     assert f"({row}, 5)" in whole[0].failure
     assert judged(expected, expected) == verify.Checked(0.0, 0.0)

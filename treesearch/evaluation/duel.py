@@ -21,7 +21,7 @@ from treesearch.evaluation.candidate import Candidate, Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import Call, Deck
 from treesearch.evaluation.lanes import Lane
-from treesearch.evaluation.trial import single_threaded
+from treesearch.evaluation.threads import single_threaded
 from treesearch.evaluation.walls import Walls
 from treesearch.languages import Language
 from treesearch.records import Outcome, Problem, Protocol, Ratio, Status, Timing

@@ -12,7 +12,7 @@ from torch import nn
 
 from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor, oracle
-from treesearch.evaluation.answers import Answers, compared
+from treesearch.evaluation.answers import Answers, compared, magnitude
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.stress import ALIGNED, AMBIGUOUS, STRESS, Change, align, altered, perturbed, shared_length
 from treesearch.problem import memory
@@ -132,6 +132,20 @@ def draw(
     bytes are known to matter.
     """
     _check_memory(problem, reference.device)
+    with memory.reused():
+        return _draw(problem, reference, protocol, seed, without, launches, one_model=one_model)
+
+
+def _draw(
+    problem: Problem,
+    reference: Reference,
+    protocol: Protocol,
+    seed: int,
+    without: Checks,
+    launches: int,
+    *,
+    one_model: bool,
+) -> Deck:
     seeds = _Seeds(seed, fresh=Check.FRESH_CONTENTS not in without)
     moved = problem.bytes_written if Check.FLOOR in without else floor.moved_bytes(problem, reference, seeds.first)
     _give_back(reference.device)
@@ -335,9 +349,7 @@ class _Drawer:
 
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
-    if not tensor.is_floating_point():
-        return 0.0
-    return float(tensor.abs().max()) if bool(torch.isfinite(tensor).all()) else float("inf")
+    return magnitude(tensor) if tensor.is_floating_point() else 0.0
 
 
 def _unary(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:

@@ -37,11 +37,10 @@ def answer(reference: Reference, model: nn.Module, inputs: list[Value]) -> tuple
     The label is `float64` when a dispatch hook saw no operator of lower precision, else `native`; a reference
     that cannot run in float64 answers in its own precision. `model` is converted in place.
     """
-    own = [value.clone() if isinstance(value, torch.Tensor) else value for value in inputs]
     try:
         convert(model, _double)
         with _default_float64(), LowerPrecisionWatch() as watch:
-            outputs = reference.exact(model, [_double_value(value) for value in own])
+            outputs = reference.exact(model, [_double_copy(value) for value in inputs])
     except ProblemError:
         return [], "native"
     return [_double(output) for output in outputs], "native" if watch.seen else "float64"
@@ -51,8 +50,11 @@ def _double(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
-def _double_value(value: Value) -> Value:
-    return _double(value) if isinstance(value, torch.Tensor) else value
+def _double_copy(value: Value) -> Value:
+    """A forward may change its inputs: these are not the caller's."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.to(torch.float64 if value.is_floating_point() else value.dtype, copy=True)
 
 
 @contextmanager

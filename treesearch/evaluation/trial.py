@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from treesearch.evaluation.candidate import Candidate, Failed, Reading
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import Call, Deck
 from treesearch.evaluation.lanes import Lane
+from treesearch.evaluation.threads import single_threaded
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Launch, Metric
 from treesearch.languages import Language
@@ -64,17 +64,6 @@ class Visit:
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
     warm: bool
     """Whether it is timed once more, right after a launch on the same contents."""
-
-
-@contextmanager
-def single_threaded() -> Iterator[None]:
-    """Keep this process's own OpenMP threads asleep: filling and checking must not spin into a timed call."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Trial:

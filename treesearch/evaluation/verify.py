@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
-from treesearch.evaluation.answers import Answers, Norms, rows
+from treesearch.evaluation.answers import Answers, Norms, blocks, rows
 from treesearch.evaluation.buffers import as_words
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import NOMINAL
@@ -22,8 +22,6 @@ ZERO = 1e-6
 ROUNDING = 1e-6
 SHOWN = 4
 """Wrong elements that a failure shows."""
-BLOCK = {"cpu": 1 << 16, "cuda": 1 << 26}
-"""Elements that are compared at a time: on a CPU few enough for its caches, on a GPU as many as leave it memory."""
 SLICE = 1 << 22
 """Elements that are looked through at a time for the first wrong ones."""
 
@@ -55,7 +53,7 @@ def check(
             if failure := _unequal(out, expected):
                 return Checked(worst, eager_worst, f"{where}: {failure}")
             continue
-        errors = torch.cat([(got - wanted).norm(dim=1) for got, wanted in _blocks(out, expected)])
+        errors = torch.cat([(got - wanted).norm(dim=1) for got, wanted in blocks(out, expected)])
         checked = _check(out, expected, errors, norms, problem.tolerance, without)
         if stratum == NOMINAL and not checked.failure and Check.ELEMENTS not in without:
             failure = _elementwise(out, expected, errors, own_largest, problem.tolerance)
@@ -115,7 +113,7 @@ def _elementwise(
     least = EAGER_FACTOR * own_largest
     if bool((error_norms <= max(tolerance, least)).all()):  # no element errs by more than its row
         return ""
-    if not any(bool(_beyond(*block, tolerance, least).any()) for block in _blocks(out, expected)):
+    if not any(bool(_beyond(*block, tolerance, least).any()) for block in blocks(out, expected)):
         return ""
     beyond = _beyond(out, expected, tolerance, least)
     flat = int(((out - expected).abs() * beyond).argmax())
@@ -124,13 +122,6 @@ def _elementwise(
         f"{_position(flat, out)}: got {float(out.flatten()[flat]):.7g}, expected {float(expected.flatten()[flat]):.7g}"
         f"\n{_first_wrong(out, expected, beyond)}"
     )
-
-
-def _blocks(out: torch.Tensor, expected: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Rows of both, so many at a time. Their difference is float64, as `expected` is."""
-    got, wanted = rows(out), rows(expected)
-    count = max(1, BLOCK[out.device.type] // got.shape[1])
-    return zip(torch.split(got, count), torch.split(wanted, count), strict=True)
 
 
 def _beyond(out: torch.Tensor, expected: torch.Tensor, tolerance: float, least: float) -> torch.Tensor:

@@ -81,9 +81,9 @@ class Reference:
         """A new model whose initial weights are a function of `seed`; in train mode, as KernelBench runs it."""
 
         def build() -> object:
-            torch.manual_seed(seed)
+            self._seed(seed)
             arguments = self.module.get_init_inputs()
-            torch.manual_seed(seed)
+            self._seed(seed)
             return self.module.Model(*arguments)
 
         with self._guarded("Model(*get_init_inputs())"), self._forked():
@@ -96,7 +96,7 @@ class Reference:
         """One draw of `get_inputs()`, tensors detached and contiguous."""
 
         def draw() -> object:
-            torch.manual_seed(seed)
+            self._seed(seed)
             return self.module.get_inputs()
 
         with self._guarded("get_inputs()"), self._forked():
@@ -179,8 +179,14 @@ class Reference:
         """Tensors that the code makes without naming a device are made on this one."""
         place: AbstractContextManager[object] = nullcontext() if self.device == "cpu" else torch.device(self.device)
         with self._guarded(doing), torch.no_grad(), self._forked(), place:
-            torch.manual_seed(seed)
+            self._seed(seed)
             yield
+
+    def _seed(self, seed: int) -> None:
+        """torch.manual_seed, for the devices that are drawn on: it seeds all others too, a millisecond on a GPU."""
+        torch.default_generator.manual_seed(seed)
+        if torch.device(self.device).type == "cuda":
+            torch.cuda.manual_seed_all(seed)
 
     def _forked(self) -> AbstractContextManager[None]:
         """What is drawn inside leaves the random states outside as they are."""
