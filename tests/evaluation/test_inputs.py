@@ -7,10 +7,11 @@ import torch
 
 from treesearch import problem
 from treesearch.errors import MachineError, ProblemError
-from treesearch.evaluation import inputs
+from treesearch.evaluation import calls, inputs
+from treesearch.evaluation.calls import NOMINAL, Call
 from treesearch.evaluation.checks import Check
-from treesearch.evaluation.inputs import NOMINAL, Call, Deck
-from treesearch.evaluation.stress import ALIGNED, STRESS, align, shared_length
+from treesearch.evaluation.inputs import Deck
+from treesearch.evaluation.stress import ALIGNED, GAINS, STRESS, align, regained, shared_length
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 
@@ -128,7 +129,7 @@ def test_the_expected_answer_is_the_references_in_float64() -> None:
 
 def test_what_is_not_kept_is_made_again_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = deck_of(LINEAR)
-    monkeypatch.setattr(inputs, "KEPT_SHARE", 0)
+    monkeypatch.setattr(calls, "KEPT_SHARE", 0)
     made = deck_of(LINEAR)
     for one, two in zip((*kept.calls, *kept.spares), (*made.calls, *made.spares), strict=True):
         assert two.values is not two.values, "it was kept"
@@ -314,6 +315,59 @@ def test_an_aligned_call_orders_inputs_and_parameters_and_no_buffers() -> None:
     places = x.float().movedim(low, 0).flatten(1).mean(dim=1)
     own = weight.float().movedim([axis for axis, size in enumerate(weight.shape) if size == length][-1], 0)
     assert torch.corrcoef(torch.stack([places, own.flatten(1).mean(dim=1)]))[0, 1] > 0.5
+
+
+TWENTY_LAYERS = (
+    LINEAR.split("class Model")[0]
+    + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(*[layer for _ in range(20) for layer in (nn.Linear(64, 64), nn.ReLU())])
+        self.scale = nn.Parameter(torch.full((64,), 1e-6))
+    def forward(self, x):
+        return x + self.scale * self.layers(x)
+
+def get_inputs():
+    return [torch.randn(48, 64)]
+
+def get_init_inputs():
+    return []
+"""
+)
+
+
+def test_with_gains_every_part_of_a_network_has_a_share_in_its_output() -> None:
+    deck = deck_of(TWENTY_LAYERS)
+    [gains] = [call for call in deck.calls if call.stratum == GAINS]
+    for call in [gains, *(call for call in deck.calls if call.nominal)]:
+        branch = (call.answers.expected[0] - call.values["x"].double()).norm(dim=1)
+        share = branch / call.answers.expected[0].norm(dim=1)
+        assert bool((share > 0.1).all()) is (call is gains)
+    assert gains.values["layers_0_weight"].std() == pytest.approx((2 / 64) ** 0.5, rel=0.1)
+    assert (gains.values["scale"] >= 0).all()
+
+
+def test_gains_under_which_rounding_alone_would_make_answers_wrong_are_left_out() -> None:
+    deck = deck_of(elementwise("x):\n        return torch.sin(1e4 * x)", "torch.randn(64, 64)"))
+    assert GAINS in deck.skipped
+
+
+def test_gains_leave_masks_and_what_is_not_finite_alone() -> None:
+    generator = torch.Generator().manual_seed(3)
+    for exact in (torch.eye(5), torch.tensor([1.0, -torch.inf]), torch.arange(4), torch.empty(0)):
+        assert torch.equal(regained(exact, 1.0, generator), exact)
+    assert regained(torch.tensor(0.7), 1.0, generator) > 0
+    assert regained(torch.zeros(64), 0.25, generator).std() == pytest.approx(0.25, rel=0.3)
+
+
+def test_striped_contents_have_what_is_large_in_one_threads_columns() -> None:
+    for seed in range(8):
+        striped = STRESS["striped"](torch.randn(64, 1024), torch.Generator().manual_seed(seed))
+        columns = (striped.mean(dim=0) > 6).nonzero().flatten()
+        assert len(columns) in (8, 16, 32)
+        assert len(set((columns % (1024 // len(columns))).tolist())) == 1
+    assert STRESS["striped"](torch.zeros(()), torch.Generator()) == 16
 
 
 @pytest.mark.parametrize(

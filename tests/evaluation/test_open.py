@@ -167,6 +167,22 @@ def test_a_burst_answers_once_with_the_time_of_all_its_calls(bench: Bench) -> No
         assert child.ask({}, 10) == {}
 
 
+def test_a_warm_launch_is_the_second_of_two_and_answers(bench: Bench) -> None:
+    with bench.started(RIGHT) as (child, _):
+        right = bench.fill(1, 5)
+        bench.output(1).fill_(float("nan"))
+        reply = child.ask({"warm": 1, "scalars": []}, 10)
+        assert reply["nanoseconds"] > 0
+        torch.testing.assert_close(bench.output(1), right)
+
+
+def test_a_model_that_answers_in_the_same_memory_every_time_breaks_the_contract(bench: Bench) -> None:
+    model, own = Scale(), torch.empty(0)
+    model.returned = lambda right: own.resize_as_(right).copy_(right)
+    with pytest.raises(Broken, match="output 0 is in memory that an earlier call's still holds"):
+        candidate(bench, model)
+
+
 def test_sets_without_a_model_are_launched_on_the_first_ones(bench: Bench) -> None:
     """The set gives inputs and takes outputs; parameters and buffers are the model's."""
     judged = candidate(bench, Scale())
@@ -184,7 +200,7 @@ def test_an_output_that_is_not_written_is_not_the_last_answer(bench: Bench) -> N
 
     def returned(right: torch.Tensor) -> torch.Tensor:
         kept.append(right)
-        return kept[0]
+        return kept[min(len(kept) - 1, 5)]  # after a few calls, what was answered then
 
     model.returned = returned
     judged = candidate(bench, model)

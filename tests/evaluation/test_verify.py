@@ -7,8 +7,8 @@ import torch
 
 from treesearch.evaluation import answers, verify
 from treesearch.evaluation.answers import compared, rows
+from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import Check
-from treesearch.evaluation.inputs import NOMINAL
 from treesearch.records import Argument, Problem, Role, Signature
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -144,6 +145,20 @@ def test_the_end_of_a_child_is_told_as_it_was(monkeypatch: pytest.MonkeyPatch) -
         with Child(python(code), walls=Walls(readable())) as child, pytest.raises(ChildDied) as died:
             child.ask({}, 20)
         assert told in died.value.reason
+
+
+def test_a_child_answers_whose_descriptor_is_beyond_what_select_takes() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        echo = "import os, sys\nfor line in sys.stdin: os.write(int(sys.argv[1]), line.encode())"
+        with Child(python(echo), walls=Walls(readable())) as child:
+            assert child.ask({"a": 1}, 20) == {"a": 1}
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_child_that_leaves_its_group_dies_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from treesearch.errors import MachineError
 from treesearch.evaluation import cache, clock, configurations, verify
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.calls import Call, Scalars
 from treesearch.evaluation.configurations import Settings
-from treesearch.evaluation.inputs import Call, Deck, Scalars
+from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
 from treesearch.records import Configuration, Problem, Protocol, Timing

@@ -19,8 +19,8 @@ from typing import Any, Self
 from treesearch.evaluation import launches, processes
 from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.calls import Scalars
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.inputs import Scalars
 from treesearch.evaluation.lanes import Lane, worker_command
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
 from treesearch.evaluation.walls import Walls

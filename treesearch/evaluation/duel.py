@@ -17,9 +17,10 @@ from pathlib import Path
 
 from treesearch.evaluation import clock, imports, verify, weighing
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.calls import Call
 from treesearch.evaluation.candidate import Candidate, Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.inputs import Call, Deck
+from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.threads import single_threaded
 from treesearch.evaluation.walls import Walls

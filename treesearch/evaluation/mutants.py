@@ -11,8 +11,9 @@ import torch
 from treesearch.errors import ProblemError
 from treesearch.evaluation import device, inputs, verify
 from treesearch.evaluation.answers import Answers
+from treesearch.evaluation.calls import Call, Scalars
 from treesearch.evaluation.checks import Check
-from treesearch.evaluation.inputs import Call, Deck, Scalars
+from treesearch.evaluation.inputs import Deck
 from treesearch.problem.reference import Reference, assign, buffers, weights
 from treesearch.records import Argument, Problem, Protocol, Role
 

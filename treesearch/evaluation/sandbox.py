@@ -228,7 +228,7 @@ class Child:
         """Raise ChildDied where something was sent that nobody asked for, which would pass for the next answer."""
         if self._reader < 0:
             raise ChildDied("it is already gone")
-        if self._received or select.select([self._reader], [], [], 0)[0]:
+        if self._received or self._sent_within(0.0):
             self._take_unasked()
 
     def send(self, message: Mapping[str, Any]) -> None:
@@ -291,7 +291,7 @@ class Child:
     def _line(self, deadline: float) -> bytes:
         while b"\n" not in self._received:
             remaining = deadline - time.monotonic()
-            if remaining <= 0 or not select.select([self._reader], [], [], remaining)[0]:
+            if remaining <= 0 or not self._sent_within(remaining):
                 self.close()
                 raise DeadlinePassed
             chunk = os.read(self._reader, 4096)
@@ -300,6 +300,12 @@ class Child:
             self._received += chunk
         line, _, self._received = self._received.partition(b"\n")
         return line
+
+    def _sent_within(self, seconds: float) -> bool:
+        """Whether there is something to read. The descriptor may be beyond what select() takes, which is 1023."""
+        poll = select.poll()
+        poll.register(self._reader, select.POLLIN)
+        return bool(poll.poll(1e3 * seconds))
 
     def _last_words(self) -> str:
         """How the child ended, with the last line that it printed."""

@@ -9,9 +9,13 @@ import torch
 
 from treesearch.problem.reference import Value
 
-ALIGNED = "aligned"
+ALIGNED, GAINS = "aligned", "gains"
 FAR = 28672.0
 """Nearly as large as float16 bears."""
+JOLT = 2.0**-11
+"""As far as rounding to float16 or to tf32 moves a number, beside it."""
+LANES = (32, 64, 128)
+"""Threads that columns are commonly dealt out to."""
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 
 
@@ -22,6 +26,14 @@ def normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def _spikes(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     drawn = torch.rand(x.shape, generator=generator, device=x.device)
     return torch.where(drawn < 1 / 64, 8 * x.sign(), torch.zeros((), device=x.device))
+
+
+def _striped(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """All that is large lies in columns that one thread would get where columns are dealt out."""
+    among = LANES[int(torch.randint(len(LANES), (1,), generator=generator, device=x.device))]
+    place = torch.randint(among, (1,), generator=generator, device=x.device)
+    columns = torch.arange(x.shape[-1] if x.dim() else 1, device=x.device)
+    return torch.where(columns % among == place % columns.numel(), 16 + 8 * x, x)
 
 
 def _one_in_all(value: float) -> Change:
@@ -73,10 +85,13 @@ STRESS: dict[str, Change] = {
     "peak": _one_in_all(FAR),
     "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
+    "sorted": lambda x, _: x.sort(dim=-1, descending=True).values,
+    "striped": _striped,
     ALIGNED: lambda x, _: x,
+    GAINS: lambda x, _: x,
 }
-"""How each kind of stress changes a nominal floating-point input (as float32). `weights` changes only those, and how
-`aligned` does depends on the shapes of all tensors of the call (`align`)."""
+"""How each kind of stress changes a nominal floating-point input (as float32). `weights` and `gains` (`regained`)
+change only weights, and how `aligned` does depends on the shapes of all tensors of the call (`align`)."""
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
@@ -101,14 +116,47 @@ def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     Masks and constants that mean something exact (0 and 1, infinities, integers) are left alone; values that
     are never negative, such as variances, stay so.
     """
-    if not tensor.is_floating_point() or not bool(torch.isfinite(tensor).all()):
-        return tensor
-    varied = bool((tensor != tensor.flatten()[0]).any())
-    if varied and bool(((tensor == 0) | (tensor == 1)).all()):
+    if _exact(tensor):
         return tensor
     if not bool(tensor.any()):
         return (0.1 * normal(tensor, generator)).to(tensor.dtype)
-    if varied:
+    if _varied(tensor):
         return tensor
     factors = 0.5 + torch.rand(tensor.shape, generator=generator, device=tensor.device)
     return (tensor.float() * factors).to(tensor.dtype)
+
+
+def regained(tensor: torch.Tensor, scale: float, generator: torch.Generator) -> torch.Tensor:
+    """Weights as large as they become by training, so that no part of a network is without a share in its output.
+
+    Where initial ones are tiny, as a layer's scale of 1e-6 is, or wear a signal down layer by layer, outputs hardly
+    depend on what a kernel leaves out. Matrices get He et al.'s normal distribution (https://arxiv.org/abs/1502.01852),
+    whose variance is 2 over the inputs of a neuron, and vectors the standard one, both times `scale`; what is left
+    alone is the same as above.
+    """
+    if _exact(tensor):
+        return tensor
+    inputs = tensor[0].numel() if tensor.dim() > 1 else 2
+    gain: float = scale * (2 / inputs) ** 0.5
+    drawn = gain * normal(tensor, generator)
+    nonnegative = bool((tensor >= 0).all() and tensor.any())
+    return (drawn.abs() if nonnegative else drawn).to(tensor.dtype)
+
+
+def jolted(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """As if each number had been rounded, up or down; what is not floating-point stays."""
+    if not tensor.is_floating_point():
+        return tensor
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, device=tensor.device) * 2 - 1
+    moved: torch.Tensor = tensor.double() * (1.0 + JOLT * signs)
+    return moved.to(tensor.dtype)
+
+
+def _exact(tensor: torch.Tensor) -> bool:
+    if not tensor.is_floating_point() or not tensor.numel() or not bool(torch.isfinite(tensor).all()):
+        return True
+    return _varied(tensor) and bool(((tensor == 0) | (tensor == 1)).all())
+
+
+def _varied(tensor: torch.Tensor) -> bool:
+    return bool((tensor != tensor.flatten()[0]).any())

@@ -14,9 +14,10 @@ import torch
 from treesearch.evaluation import clock, conditions, imports, verify
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.calls import Call
 from treesearch.evaluation.candidate import Candidate, Failed, Reading
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.inputs import Call, Deck
+from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.threads import single_threaded
 from treesearch.evaluation.walls import Walls

@@ -10,8 +10,8 @@ import torch
 
 from treesearch.evaluation.answers import Answers, Norms, blocks, rows
 from treesearch.evaluation.buffers import as_words
+from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.inputs import NOMINAL
 from treesearch.records import Problem, Role
 
 EAGER_FACTOR = 4.0

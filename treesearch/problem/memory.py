@@ -1,5 +1,5 @@
-"""Whether tensors fit, asked before they are made (a process that runs out of memory is killed without a word), and what
-becomes of the memory of those that are freed."""
+"""Whether tensors fit, asked before they are made (a process that runs out of memory is killed without a word), and
+what becomes of the memory of those that are freed."""
 
 from __future__ import annotations
 

@@ -116,9 +116,18 @@ class Candidate(Bare):
         self.changing = self._adopt()
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
         self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+        self._refuse_reuse()
         self._hand_over()
         for which in self.subject.calls:
             self.subject.warm_up(which)
+
+    def _refuse_reuse(self) -> None:
+        """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would."""
+        before, self.last = self.last, self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+        given = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
+        for index, (output, earlier) in enumerate(zip(self.last, before, strict=True)):
+            if output.numel() and _place(output) == _place(earlier) and _place(output) not in given:
+                raise Broken(f"output {index} is in memory that an earlier call's still holds, and overwrites it")
 
     def _adopt(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Give the model the shared parameters. Returns its own copies of buffers, beside the shared ones.

@@ -1,0 +1,237 @@
+"""One call of a candidate: its contents, drawn from a seed, and what it should answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import nn
+
+from treesearch.errors import ProblemError
+from treesearch.evaluation import oracle
+from treesearch.evaluation.answers import Answers, compared, magnitude
+from treesearch.evaluation.stress import (
+    ALIGNED,
+    GAINS,
+    JOLT,
+    STRESS,
+    Change,
+    align,
+    altered,
+    jolted,
+    perturbed,
+    regained,
+    shared_length,
+)
+from treesearch.problem import memory
+from treesearch.problem.reference import Reference, Value, assign, buffers, weights
+from treesearch.records import Problem, Role
+
+Scalars = tuple[bool | int | float, ...]
+"""What is passed by value, in order."""
+
+NOMINAL = "nominal"
+SHRINK = (1.0, 0.25, 0.0625)
+KEPT_SHARE = 0.3
+"""Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
+MOST_EXCITABLE, MOST_MOVED = 8, 0.75
+"""How many times as far as its operands an answer may move, or by what share of the tolerance, where weights are not
+those that a problem starts with."""
+
+
+class Call:
+    """One set of contents for the buffers, with the answers. Both are kept, or made again from the seed.
+
+    A spare has no answers: it is a nominal draw like any other, for timing alone.
+    """
+
+    def __init__(
+        self, drawer: Drawer, stratum: str, seed: int, scale: float, *, checked: bool, model_seed: int | None = None
+    ) -> None:
+        self._drawer = drawer
+        self.stratum = stratum
+        self.seed = seed
+        self.model_seed = seed if model_seed is None else model_seed
+        """What parameters and buffers are drawn with."""
+        self.scale = scale
+        self.checked = checked
+        self.scalars: Scalars = ()
+        self._values: dict[str, torch.Tensor] | None = None
+        self._answers: Answers | None = None
+
+    @property
+    def nominal(self) -> bool:
+        return self.stratum == NOMINAL
+
+    @property
+    def values(self) -> dict[str, torch.Tensor]:
+        """Contents by argument name."""
+        return self._values if self._values is not None else self._drawer.contents(self).values
+
+    @property
+    def answers(self) -> Answers:
+        return self._answers if self._answers is not None else self._drawer.answers(self)
+
+    def keep(self, made: Made) -> None:
+        """Keep as much as there is room for of what was made for this call."""
+        self.scalars = made.scalars
+        if self._drawer.room(made.values.values()):
+            self._values = made.values
+        if made.answers and self._drawer.room(made.answers.expected):
+            self._answers = made.answers
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a call's seed gives; without answers for a spare."""
+
+    values: dict[str, torch.Tensor]
+    scalars: Scalars
+    answers: Answers | None = None
+
+
+class Drawer:
+    """Makes contents and answers from seeds, and knows how much of them may be kept."""
+
+    def __init__(self, problem: Problem, reference: Reference, weights_seed: int | None = None) -> None:
+        """With `weights_seed`, parameters and buffers of every call are those that this seed gives."""
+        self.problem = problem
+        self.reference = reference
+        self.weights_seed = weights_seed
+        self.oracle = "float64"
+        self.limit = float("inf")
+        self.largest = 0.0
+        """Largest magnitude in the answers to calls that were finite."""
+        self._left = int(KEPT_SHARE * memory.available(reference.device))
+        own = {name: _unary(change) for name, change in reference.stress.items()}
+        self._changes: dict[str, Change] = {**own, **STRESS}
+
+    def room(self, tensors: Iterable[torch.Tensor]) -> bool:
+        """Whether these may be kept, which then counts."""
+        needed = sum(tensor.nbytes for tensor in tensors)
+        if needed > self._left:
+            return False
+        self._left -= needed
+        return True
+
+    def stressed(self, kind: str, seed: int) -> Call | None:
+        """A stressed call, its inputs shrunk until the answer fits, or None where no such call exists."""
+        for scale in (1.0,) if kind in self.reference.stress else SHRINK:
+            if call := self.call(kind, seed, scale):
+                return call
+        return None
+
+    def call(self, kind: str, seed: int, scale: float = 1.0, model_seed: int | None = None) -> Call | None:
+        """One call, or None where the reference fails on it, or its answer is too large or not finite."""
+        call = Call(self, kind, seed, scale, checked=True, model_seed=model_seed)
+        try:
+            inputs, state = self._drawn(call)
+            answers, largest = self._solve(call.model_seed, inputs, state)
+        except ProblemError:
+            if kind == NOMINAL:
+                raise
+            return None
+        if not largest <= self.limit or largest == float("inf"):
+            return None
+        if kind == GAINS and self._excitable(call, inputs, state, answers):
+            return None
+        self.largest = max(self.largest, largest)
+        call.keep(replace(self._arrange(inputs, state), answers=answers))
+        return call
+
+    def spare(self, seed: int) -> Call:
+        call = Call(self, NOMINAL, seed, 1.0, checked=False)
+        call.keep(self.contents(call))
+        return call
+
+    def contents(self, call: Call) -> Made:
+        """Contents by argument name, and the scalars in order."""
+        return self._arrange(*self._drawn(call))
+
+    def answers(self, call: Call) -> Answers:
+        return self._solve(call.model_seed, *self._drawn(call))[0]
+
+    def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
+        """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
+        eager = self._forward(state, seed, inputs)
+        expected = self._expected(state, seed, inputs, eager)
+        finite = all(_largest(out) < float("inf") for out in eager)
+        largest = max(map(_largest, expected)) if finite else float("inf")
+        return compared(eager, expected), largest
+
+    def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
+        """Inputs, and parameters and buffers by dotted name."""
+        model = self._model(call.model_seed)
+        inputs = self.reference.inputs(call.seed + 1)
+        generator = torch.Generator(self.reference.device).manual_seed(call.seed + 2)
+        parameters, held = weights(model), buffers(model)
+        if call.stratum != NOMINAL:
+            change = self._changes[call.stratum]
+            if call.stratum == ALIGNED:
+                tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
+                change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
+            inputs = [altered(value, change, call.scale, generator) for value in inputs]
+            if self.weights_seed is None:
+                if call.stratum == GAINS:
+                    parameters = {name: regained(own, call.scale, generator) for name, own in parameters.items()}
+                if call.stratum == ALIGNED:
+                    parameters = {name: change(tensor, generator) for name, tensor in parameters.items()}
+                parameters = {name: perturbed(tensor, generator) for name, tensor in parameters.items()}
+                held = {name: perturbed(tensor, generator) for name, tensor in held.items()}
+        state = {**parameters, **held}
+        return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
+
+    def _model(self, seed: int) -> nn.Module:
+        return self.reference.model(seed if self.weights_seed is None else self.weights_seed)
+
+    def _forward(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
+        # A forward may change buffers (batch norm's running statistics): it gets copies.
+        model = self._model(seed)
+        assign(model, {name: tensor.clone() for name, tensor in state.items()})
+        return self.reference.forward(model, inputs)
+
+    def _expected(
+        self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value], eager: list[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        model = self._model(seed)
+        assign(model, {name: tensor.clone() for name, tensor in state.items()})
+        expected, label = oracle.answer(self.reference, model, inputs)
+        if label != "float64":
+            self.oracle = label
+        return expected or [out.double() if out.is_floating_point() else out for out in eager]
+
+    def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
+        """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
+        wrong: recurrent networks of random weights are that way."""
+        generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3)
+        rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
+        weights = {name: jolted(tensor, generator) for name, tensor in state.items()}
+        found = self._expected(weights, call.model_seed, rounded, self._forward(weights, call.model_seed, rounded))
+        moved = compared(found, answers.expected).norms
+        most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
+        return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
+
+    def _arrange(self, inputs: list[Value], state: dict[str, torch.Tensor]) -> Made:
+        drawn = iter(inputs)
+        values: dict[str, torch.Tensor] = {}
+        scalars: list[bool | int | float] = []
+        for argument in self.problem.signature.arguments:
+            if argument.role in (Role.PARAMETER, Role.BUFFER):
+                values[argument.name] = state[argument.origin]
+            elif argument.role is not Role.OUTPUT:
+                value = next(drawn)
+                if isinstance(value, torch.Tensor):
+                    values[argument.name] = value
+                else:
+                    scalars.append(value)
+        return Made(values, tuple(scalars))
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
+    return magnitude(tensor) if tensor.is_floating_point() else 0.0
+
+
+def _unary(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:
+    return lambda x, _: change(x)
