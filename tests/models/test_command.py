@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from treesearch.records import Request, Sampling, Stage, Usage
 
 REQUEST = Request("run", 0, Stage.KERNEL, "problem", "", "0", "Größe ≤ 4?\n")
 LONG = 120
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(
@@ -140,6 +142,25 @@ def test_closing_ends_what_runs_and_lets_nothing_start(tmp_path: Path) -> None:
         model.ask(REQUEST)
     assert "was stopped" in str(raised[0])
     assert told == [], "what we ended ourselves is no failure of the command"
+
+
+def test_a_process_that_is_killed_takes_the_command_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    model = command(tmp_path, f"echo $$ > {pid}.draft; mv {pid}.draft {pid}; sleep {LONG}")
+    ask = f"from tests.models.test_command import *; CommandModel({model.name!r}).ask(REQUEST)"
+    with subprocess.Popen([sys.executable, "-c", ask], cwd=ROOT) as asking:
+        until(pid.exists)
+        asking.kill()
+    assert gone(pid)
+
+
+def test_a_program_that_cannot_be_run_says_why(tmp_path: Path) -> None:
+    told: list[Failure] = []
+    model = command(tmp_path, "", on_failure=told.append, attempts=1)
+    (tmp_path / "agent").write_bytes(b"\x7fELF")
+    with pytest.raises(ModelUnavailable, match="Exec format error"):
+        model.ask(REQUEST)
+    assert told
 
 
 @pytest.mark.compiler

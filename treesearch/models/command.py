@@ -7,10 +7,12 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from treesearch.errors import ModelUnavailable, UnknownModel
 from treesearch.models.base import ModelOptions, OnFailure
@@ -22,6 +24,7 @@ from treesearch.records import Answer
 PREFIX = "cmd/"
 TAIL = 300
 """Characters of standard error that are quoted: its end says what went wrong."""
+TIED = Path(__file__).with_name("tied.py")
 
 
 class CommandModel(Persistent):
@@ -29,7 +32,8 @@ class CommandModel(Persistent):
 
     It is the user's own, so it runs in this process's folder and environment, keys included, without a sandbox. An
     answer may name who gave it, as those of `file/` do. A run that takes longer than `options.timeout_seconds` is ended
-    with everything in its process group, and so is what still runs when the model is closed.
+    with everything in its process group, and so is what still runs when the model is closed. Where this process is
+    killed, the command gets SIGTERM.
     """
 
     def __init__(self, name: str, *, options: ModelOptions | None = None, on_failure: OnFailure | None = None) -> None:
@@ -84,7 +88,8 @@ class CommandModel(Persistent):
     def _started(self) -> Iterator[subprocess.Popen[bytes]]:
         """The command in a process group of its own, which is ended where the block is left early."""
         pipe = subprocess.PIPE
-        with subprocess.Popen(self.words, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        tied = [sys.executable, "-I", "-S", str(TIED), str(os.getpid()), *self.words]
+        with subprocess.Popen(tied, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
             try:
                 self._keep(process)
                 yield process
