@@ -86,6 +86,17 @@ def test_models_share_the_questions_and_one_without_a_price_leaves_the_cost_open
     assert (unknown.cost_usd, unknown.unpriced) == (None, ("openai/other",))
 
 
+def test_a_model_answers_as_many_questions_as_its_role_and_its_weight_say(problem: Path) -> None:
+    listed = [PRICE, Price("openai/other", 0.0, 0.0)]
+    settings: dict[str, Any] = {"rounds": 1, "repairs": 0, "prices": listed}
+    whole = treesearch.estimate(problem, models=[MODEL], **settings)
+    most = treesearch.estimate(problem, models=[f"{MODEL}=3", "openai/other"], **settings)
+    assert most.cost_usd == pytest.approx(0.75 * PRICE.of(whole.input_tokens, whole.output_tokens))
+    ideas = treesearch.estimate(problem, idea_models=[MODEL], code_models=["openai/other"], **settings)
+    [part] = [part for part in ideas.parts if part.stage is Stage.IDEAS]
+    assert ideas.cost_usd == pytest.approx(part.questions * PRICE.of(part.input_tokens, part.output_tokens))
+
+
 def test_a_replay_takes_no_tokens_and_no_money() -> None:
     found = treesearch.estimate("softmax_small", models=["replay/"])
     assert (found.input_tokens, found.output_tokens, found.cost_usd, found.asking_minutes) == (0, 0, 0.0, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -11,7 +11,7 @@ from statistics import fmean
 from treesearch import meter, prompts
 from treesearch.archive import AnswerSize, Archive
 from treesearch.lineage import Lineage
-from treesearch.models import prices
+from treesearch.models import pool, prices
 from treesearch.plan import Plan
 from treesearch.prompts import SHIPPED, Inspiration, Templates
 from treesearch.records import Config, Entry, Price, Stage
@@ -89,7 +89,7 @@ def forecast(plan: Plan, archives: Sequence[Archive], prompted: Prompted) -> Est
     return Estimate(
         parts,
         unpriced,
-        None if unpriced else _cost(parts, [price for price in known.values() if price]),
+        None if unpriced else _cost(parts, {model: price for model, price in known.items() if price}, config),
         evaluations,
         _asking_seconds(parts, sizes, config) / 60 if live else 0.0,
         evaluations * seconds / 60,
@@ -165,9 +165,13 @@ def _of(stage: Stage, sizes: Iterable[AnswerSize]) -> list[AnswerSize]:
 # ── money and time ──────────────────────────────────────────────────────────────────────────────
 
 
-def _cost(parts: Iterable[Part], prices: Sequence[Price]) -> float:
-    """Models take turns, so each answers its share."""
-    return sum(part.questions * fmean(p.of(part.input_tokens, part.output_tokens) for p in prices) for part in parts)
+def _cost(parts: Iterable[Part], prices: Mapping[str, Price], config: Config) -> float:
+    """Models take turns, so each answers its share of the questions that its role gets."""
+    return sum(
+        part.questions
+        * fmean(prices[model].of(part.input_tokens, part.output_tokens) for model in pool.in_turn(config, part.stage))
+        for part in parts
+    )
 
 
 def _asking_seconds(parts: Iterable[Part], sizes: Sequence[AnswerSize], config: Config) -> float:

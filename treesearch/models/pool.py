@@ -44,6 +44,12 @@ def turns(shares: Sequence[tuple[M, int]]) -> tuple[M, ...]:
     return tuple(one for turn in range(most) for one, weight in shares if turn < weight)
 
 
+def in_turn(config: Config, stage: Stage) -> tuple[str, ...]:
+    """The names of the models that answer questions of a stage, in the order of turns."""
+    of_role = config.idea_models if stage is Stage.IDEAS else config.code_models
+    return turns([weighted(one) for one in of_role or config.models])
+
+
 class Pool:
     """Models by role: those that are asked for ideas, and those that write kernels.
 
@@ -61,11 +67,8 @@ class Pool:
     @classmethod
     def of(cls, config: Config, opened: Mapping[str, Model]) -> Pool:
         """The pool that a configuration describes; `opened` holds its models by name."""
-
-        def in_turn(given: Sequence[str]) -> tuple[Model, ...]:
-            return turns([(opened[name], weight) for name, weight in map(weighted, given)])
-
-        return cls(in_turn(config.idea_models or config.models), in_turn(config.code_models or config.models))
+        ideas, code = (in_turn(config, stage) for stage in (Stage.IDEAS, Stage.KERNEL))
+        return cls([opened[name] for name in ideas], [opened[name] for name in code])
 
     def whose(self, request: Request, turn: int) -> Model:
         """The model whose turn it is."""
