@@ -1,4 +1,4 @@
-"""Real candidates as a plain file: kernels of the shipped record, for machines where no archive can be read."""
+"""Real candidates as a plain file: kernels of recorded searches, for machines where no archive can be read."""
 
 from __future__ import annotations
 
@@ -39,13 +39,16 @@ class Prepared:
     batches: tuple[Batch, ...]
 
 
-def prepare(path: Path) -> Prepared:
-    """Write down all kernels of the shipped record. Needs what reading an archive needs."""
+def prepare(path: Path, archives: Sequence[str] = ()) -> Prepared:
+    """Write down all kernels of the shipped record and of other archives. Needs what reading an archive needs."""
     from treesearch import resources
     from treesearch.archive import Archive
 
-    with Archive(resources.record(), read_only=True) as record:
-        found = Prepared(tuple(_batches(record)))
+    batches: list[Batch] = []
+    for place in (str(resources.record()), *archives):
+        with Archive(place, read_only=True) as archive:
+            batches += _batches(archive)
+    found = Prepared(tuple(batches))
     bundle.write(path, json.dumps(codec.seal({"prepared": codec.encode(found)}), indent=1) + "\n")
     return found
 
@@ -88,5 +91,7 @@ def _batches(record: object) -> Iterator[Batch]:
             if entry.kernel.source:
                 refined = lineage.refined(entry.kernel.id)
                 parents.setdefault(entry.kernel.source, (refined.kernel.source if refined else None) or "")
+        if not parents:
+            continue
         distinct = tuple(Candidate(source, parent) for source, parent in parents.items())
         yield Batch(record.problem(run.problem), run.config.language, run.config.beam, distinct)

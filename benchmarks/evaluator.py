@@ -1,13 +1,13 @@
 """How many candidates a minute this machine judges, against the usual way, and where the time goes.
 
-    python -m benchmarks.evaluator prepare -o FILE
+    python -m benchmarks.evaluator prepare -o FILE [--archive URL]
     python -m benchmarks.evaluator run FILE [--language LANGUAGE] [--candidates N] [--usual N]
 
-The first writes down the kernels of the shipped record, and needs what reading an archive needs. The second needs
-only Python, torch and a compiler, and prints Markdown tables for every language that this machine has a compiler and a
-device for: how fast `work` gets through all candidates, built anew and built before; how fast some of them are judged
-the usual way (`usual.py`); where one verdict's time goes; memory; and, on a GPU, how our times compare with those of
-other tools.
+The first writes down the kernels of the shipped record, and of an archive of one's own, and needs what reading an
+archive needs. The second needs only Python, torch and a compiler, and prints Markdown tables for every language that
+this machine has a compiler and a device for: how fast `work` gets through all candidates, built anew and built before;
+how fast some of them are judged the usual way (`usual.py`); where one verdict's time goes; memory; and, on a GPU, how
+our times compare with those of other tools.
 """
 
 from __future__ import annotations
@@ -233,6 +233,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     preparing = commands.add_parser("prepare", help="write down the kernels of the shipped record")
     preparing.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    preparing.add_argument("--archive", action="append", default=[], metavar="URL", help="and of this one; repeatable")
     running = commands.add_parser("run", help="judge them on this machine")
     running.add_argument("file", type=Path, metavar="FILE")
     running.add_argument("--language", help="only kernels in this one")
@@ -245,7 +246,7 @@ def main() -> None:
         if given.command == "run":
             measure(given.file, given.language, given.candidates, given.usual)
             return
-        for batch in candidates.prepare(given.output).batches:
+        for batch in candidates.prepare(given.output, given.archive).batches:
             print(f"{len(batch.candidates)} distinct kernels of {batch.problem.name} in {batch.language}")
     except TreesearchError as error:
         print(f"Error: {error}", file=sys.stderr)

@@ -14,7 +14,7 @@ from benchmarks.agreement import Agreement
 from benchmarks.candidates import Batch, Candidate
 from benchmarks.evaluator import Pass, Singles
 from benchmarks.stopwatch import OTHER, SETTING_UP, STEPS, Stopwatch
-from treesearch import problem
+from treesearch import problem, resources
 from treesearch.errors import UsageError
 from treesearch.languages import CPP, CUDA
 from treesearch.records import Argument, Problem, Role, Signature, Status
@@ -45,6 +45,12 @@ def test_the_records_kernels_are_read_back_as_they_were_written_down_each_once(t
         assert one.problem.digest == problem.load(one.problem.name).digest
         assert len({candidate.source for candidate in one.candidates}) == len(one.candidates) > 0
         assert any(candidate.parent for candidate in one.candidates), "steps of a search come from others"
+
+
+def test_kernels_of_other_archives_come_after_the_records(tmp_path: Path) -> None:
+    alone = candidates.prepare(tmp_path / "alone.json")
+    both = candidates.prepare(tmp_path / "both.json", [str(resources.record())])
+    assert both.batches == alone.batches * 2
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "my notes"])
