@@ -151,10 +151,15 @@ class Candidate(Bare):
         """What is timed: outputs are dense when the clock stops, and nothing runs any more on any stream."""
         returned = self.model(*inputs)
         outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
-        dense = [output.contiguous() if isinstance(output, torch.Tensor) else output for output in outputs]
+        dense = [_dense(output) if isinstance(output, torch.Tensor) else output for output in outputs]
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         return dense
+
+
+def _dense(output: torch.Tensor) -> torch.Tensor:
+    """With every element computed and in its place: a view may still owe a sign, a conjugate, or copies."""
+    return output.resolve_conj().resolve_neg().contiguous()
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:
