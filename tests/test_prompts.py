@@ -17,6 +17,7 @@ import pytest
 from treesearch import answers, prompts, resources
 from treesearch.languages import CPP, LANGUAGES
 from treesearch.lineage import Lineage
+from treesearch.prompts.extent import FEW_TRIED, FULL, Extent
 from treesearch.records import (
     Accuracy,
     Argument,
@@ -144,8 +145,8 @@ BROKEN = failed(kernel(2, "1.0", HALF, STEP.kernel.id, "int launch("), Status.BU
 LINEAGE = Lineage([ROOT, STEP, WRONG, SLOWER, BROKEN], refines(ROOT, STEP, WRONG) + refines(STEP, SLOWER, BROKEN))
 
 
-def ask_ideas(parent: Entry = STEP, lineage: Lineage = LINEAGE, history: int = prompts.TRIED_LIMIT) -> str:
-    return prompts.ideas(PROBLEM, CPP, DEVICE, parent, lineage, 4, history=history)
+def ask_ideas(parent: Entry = STEP, lineage: Lineage = LINEAGE, extent: Extent = FULL) -> str:
+    return prompts.ideas(PROBLEM, CPP, DEVICE, parent, lineage, 4, extent=extent)
 
 
 def ask_kernel(parent: Entry | None = STEP, idea: Idea | None = UNROLL, variant: int = 0, variants: int = 1) -> str:
@@ -259,7 +260,7 @@ def test_the_list_of_tried_ideas_is_bounded_and_says_what_it_leaves_out() -> Non
     assert any("Unroll by 49 in round 2" in line for line in listed), "the latest about the parent"
     assert not any("Unroll by 1 in round 2" in line for line in listed)
     assert "(70 more," in text, "the idea that led to the parent is told as its way"
-    shorter = ask_ideas(STEP, lineage, history=5)
+    shorter = ask_ideas(STEP, lineage, FEW_TRIED)
     assert len([line for line in shorter.splitlines() if line.startswith("- Unroll")]) == 5
     assert "(95 more," in shorter
 

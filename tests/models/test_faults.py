@@ -108,7 +108,7 @@ def ask(archive: Archive, replies: tuple[HttpReply, ...]) -> Seen:
         )
         task, request = question(archive, "openai/scripted", options)
         try:
-            answer = task.ask(request, 0, lambda: "A shorter prompt.")
+            answer = task.ask(request, 0, ["A shorter prompt."])
         except ModelUnavailable:
             end = STOPS
         else:

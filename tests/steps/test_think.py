@@ -221,16 +221,18 @@ def test_requests_keep_their_place_whatever_the_templates() -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", Templates().digest)
 
 
-def test_a_question_that_is_too_long_is_put_once_more_without_the_bank(start: Start) -> None:
+def test_a_kernel_that_a_shorter_prompt_did_not_show_is_no_inspiration(start: Start) -> None:
     other = timed(Kernel("elsewhere", 0, "0.0", "cpp", "inspiring source", ""), 1.0)
     bank = (Inspiration("gelu", other, "inspiring source", (), asked=True),)
-    search = start(PromptTooLong("too long"), said(*map(idea, TOPICS[:3])), bank=bank)
-    assert len([proposal for proposal in search.think() if not proposal.dropped]) == 2
-    long, short = (request.prompt for request in search.model.requests)
+    code = '```cpp\n#include "problem.h"\nint launch();\n```'
+    search = start(said(*map(idea, TOPICS[:3])), PromptTooLong("too long"), code, bank=bank)
+    proposal = search.think()[0]
+    slot = attempt.Slot("0.0", 0, 1, search.root, proposal)
+    attempt._implement(search.task, Kernel(search.task.run.id, 1, "0.0", "cpp", None, "", proposal), slot)
+    _, long, short = (request.prompt for request in search.model.requests)
     assert "inspiring source" in long
     assert "inspiring source" not in short
-    ((stored, _),) = search.archive.answers(search.task.run.id)
-    assert stored.prompt == short
+    assert [edge.relation for edge in search.archive.edges(search.task.run.id)] == [Relation.REFINES]
 
 
 def test_a_question_for_ideas_that_is_refused_leaves_a_round_without_any(start: Start) -> None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from treesearch import feedback, roofline
+from treesearch.feedback import figures
+from treesearch.prompts.extent import FULL, Extent, LeftOut, shorter
 from treesearch.prompts.history import STEPS_LIMIT, TRIED_LIMIT, steps, tried
-from treesearch.prompts.templates import SHIPPED, Templates, fenced, overridden
+from treesearch.prompts.templates import SHIPPED, Templates, fenced, overridden, quotes
 from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
@@ -23,13 +25,16 @@ __all__ = [
     "SHIPPED",
     "STEPS_LIMIT",
     "TRIED_LIMIT",
+    "Extent",
     "Inspiration",
     "Templates",
     "fenced",
     "ideas",
     "kernel",
     "overridden",
+    "quotes",
     "repair",
+    "shorter",
 ]
 
 
@@ -58,26 +63,26 @@ def ideas(
     baselines: Measurement | None = None,
     bank: Sequence[Inspiration] = (),
     known: Sequence[Idea] = (),
-    history: int = TRIED_LIMIT,
+    extent: Extent = FULL,
     templates: Templates = SHIPPED,
 ) -> str:
     """Ask for `count` ideas about `parent`, given what was tried in `lineage`.
 
     `baselines` stands in where the parent has no timing of its own on this machine. `known` are ideas of an earlier
-    answer to the same question, which are not wanted again. `history` bounds the ideas that are listed as tried, and
-    the steps of the way to the parent.
+    answer to the same question, which are not wanted again. `extent` bounds what is told.
     """
+    way, before = steps(lineage.path(parent.kernel.id), extent.steps), tried(lineage, parent, extent.tried)
+    skipped = way.skipped if way else 0
     return templates.render(
         "ideas.md.j2",
-        **_about(problem, language, device, parent),
-        bank=bank,
+        **_about(problem, language, device, parent, bank, extent, tried=before.left_out, steps=skipped),
         count=count,
         known=known,
         baselines=baselines,
         categories=[category.value for category in Category],
         fastest=lineage.fastest(),
-        steps=steps(lineage.path(parent.kernel.id), min(history, STEPS_LIMIT)),
-        tried=tried(lineage, parent, history),
+        steps=way,
+        tried=before,
     )
 
 
@@ -91,13 +96,13 @@ def kernel(
     variant: int,
     variants: int,
     bank: Sequence[Inspiration] = (),
+    extent: Extent = FULL,
     templates: Templates = SHIPPED,
 ) -> str:
     """Ask for implementation `variant` (from 0) of `variants` of `idea` on `parent`; in round 0 both are None."""
     return templates.render(
         "kernel.md.j2",
-        **_about(problem, language, device, parent),
-        bank=bank if parent else (),
+        **_about(problem, language, device, parent, bank if parent else (), extent),
         baselines=None,
         idea=idea,
         variant=variant,
@@ -112,11 +117,12 @@ def repair(
     failed: Entry,
     idea: Idea | None,
     *,
+    extent: Extent = FULL,
     templates: Templates = SHIPPED,
 ) -> str:
     """Ask for a kernel that works in place of `failed`, which holds what went wrong."""
-    about = _about(problem, language, device, failed)
-    return templates.render("repair.md.j2", **about, bank=(), failed=failed, idea=idea)
+    about = _about(problem, language, device, failed, (), extent)
+    return templates.render("repair.md.j2", **about, failed=failed, idea=idea)
 
 
 # ── what the templates see ──────────────────────────────────────────────────────────────────────
@@ -130,18 +136,38 @@ class Traffic:
     written: int
 
 
-def _about(problem: Problem, language: Language, device: Device, entry: Entry | None) -> dict[str, object]:
-    """What every prompt says."""
+def _about(
+    problem: Problem,
+    language: Language,
+    device: Device,
+    entry: Entry | None,
+    bank: Sequence[Inspiration],
+    extent: Extent,
+    *,
+    tried: int = 0,
+    steps: int = 0,
+) -> dict[str, object]:
+    """What every prompt says, as far as `extent` goes; `tried` and `steps` are what it leaves out of these."""
+    architecture = device.architecture or language.architecture
+    hopper = device.kind == "cuda" and architecture.startswith("sm_90")
+    whole = _profile(problem, language, device, entry)
+    profile = whole if extent.profile is None else figures.excerpt(whole, extent.profile)
+    unquoted = 0 if extent.bank else len(bank)
+    left_out = LeftOut(tried, steps, unquoted, hopper and not extent.pages, profile != whole)
     return {
         "problem": problem,
         "language": language,
         "device": device,
         "parent": entry,
         "gpu": device.kind == "cuda",
-        "architecture": device.architecture or language.architecture,
+        "architecture": architecture,
+        "hopper": hopper and extent.pages,
         "traffic": Traffic(problem.bytes_read, problem.bytes_written),
         "floor": roofline.floor(problem, device),
-        "profile": _profile(problem, language, device, entry),
+        "profile": profile,
+        "bank": bank if extent.bank else (),
+        "extent": extent,
+        "left_out": left_out if extent != FULL else None,
     }
 
 

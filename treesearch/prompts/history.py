@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from treesearch.records import Entry
 
 if TYPE_CHECKING:
     from treesearch.lineage import Lineage, Outcome
+
+T = TypeVar("T")
 
 TRIED_LIMIT = 30
 """Ideas listed as tried; those about the parent itself are sure of half, its siblings of a quarter."""
@@ -39,7 +41,8 @@ def steps(path: tuple[Entry, ...], limit: int = STEPS_LIMIT) -> Steps | None:
     verified = tuple(entry for entry in path if entry.verified)
     if len(verified) < 2:
         return None
-    return Steps(verified[-limit:], len(verified[:-limit]))
+    listed = _last(verified, limit)
+    return Steps(listed, len(verified) - len(listed))
 
 
 def tried(lineage: Lineage, parent: Entry, limit: int = TRIED_LIMIT) -> Tried:
@@ -62,11 +65,15 @@ def _bounded(
 ) -> Tried:
     """At most `limit` of them; places that one list leaves empty go to the next."""
     spare = limit - min(len(beside), limit // 4) - min(len(elsewhere), limit // 4)
-    kept = here[-spare:]
+    kept = _last(here, spare)
     near = _ends(beside, max(limit - len(kept) - min(len(elsewhere), limit // 4), 0))
     far = _ends(elsewhere, limit - len(kept) - len(near))
     found, listed = (here, beside, elsewhere), (kept, near, far)
     return Tried(*listed, sum(map(len, found)) - sum(map(len, listed)))
+
+
+def _last(found: tuple[T, ...], count: int) -> tuple[T, ...]:
+    return found[max(len(found) - count, 0) :]
 
 
 def _ends(outcomes: tuple[Outcome, ...], count: int) -> tuple[Outcome, ...]:

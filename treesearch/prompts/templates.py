@@ -111,6 +111,12 @@ def fenced(text: str, tag: str = "") -> str:
     return f"{fence}{tag}\n{cleaned}\n{fence}"
 
 
+def quotes(prompt: str, text: str) -> bool:
+    """Whether a prompt holds a text as `fenced` writes it, with whatever tag."""
+    _, _, below = fenced(text).partition("\n")
+    return f"\n{below}" in prompt
+
+
 def _line(text: str) -> str:
     return " ".join(figures.ESCAPES.sub(" ", str(text)).split())
 

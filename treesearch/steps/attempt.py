@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass, replace
+from functools import partial
 
 from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, LimitReached, ModelUnavailable, NoUsableAnswer, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
-from treesearch.records import Edge, Entry, Evaluation, Kernel, Proposal, Relation, Request, Stage, Status
+from treesearch.records import Edge, Entry, Evaluation, Idea, Kernel, Proposal, Relation, Request, Stage, Status
 from treesearch.steps.dispatch import dispatch
 from treesearch.steps.task import Task, asking, idea_name, raise_gravest
 
@@ -45,6 +46,10 @@ class Slot:
     @property
     def ordinal(self) -> str:
         return f"{self.base}r{self.repair}" if self.repair else self.base
+
+    @property
+    def idea(self) -> Idea | None:
+        return self.proposal.idea if self.proposal else None
 
 
 @dataclass(frozen=True)
@@ -139,11 +144,12 @@ def _prepare(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) ->
 
 def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     """Ask for a slot's code, and store the kernel with where it came from."""
-    request = _request(task, kernel.round, slot)
+    render = _render(task, slot)
+    request = _request(task, kernel.round, slot, render())
     place = kernel.round + (slot.proposal.ordinal if slot.proposal else 0) + slot.variant
     task.observe(Moved(kernel.round, slot.ordinal, Step.ASKED))
     try:
-        answer = task.ask(request, place)
+        answer = task.ask(request, place, prompts.shorter(render))
     except (Waiting, AnswersExhausted, LimitReached) as missing:
         task.observe(Moved(kernel.round, slot.ordinal, UNANSWERED[type(missing)]))
         raise
@@ -154,24 +160,29 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     return kernel
 
 
-def _request(task: Task, number: int, slot: Slot) -> Request:
-    """The request for a slot's code."""
-    idea = slot.proposal.idea if slot.proposal else None
-    name = idea_name(idea) if idea else f"seed{number}"
-    common = (task.problem, task.language, task.device)
+def _render(task: Task, slot: Slot) -> Callable[..., str]:
+    """What makes the prompt for a slot's code, of any extent."""
+    about = task.problem, task.language, task.device
     if slot.failed is not None:
-        prompt = prompts.repair(*common, slot.failed, idea, templates=task.templates)
-        ordinal = f"{name}.{slot.variant}r{slot.repair}"
-        return task.request(number, Stage.REPAIR, slot.failed.kernel.digest, ordinal, prompt)
-    prompt = prompts.kernel(
-        *common,
+        return partial(prompts.repair, *about, slot.failed, slot.idea, templates=task.templates)
+    return partial(
+        prompts.kernel,
+        *about,
         parent=slot.parent,
-        idea=idea,
+        idea=slot.idea,
         variant=slot.variant,
         variants=slot.variants,
         bank=task.bank,
         templates=task.templates,
     )
+
+
+def _request(task: Task, number: int, slot: Slot, prompt: str) -> Request:
+    """The request for a slot's code."""
+    name = idea_name(slot.idea) if slot.idea else f"seed{number}"
+    if slot.failed is not None:
+        ordinal = f"{name}.{slot.variant}r{slot.repair}"
+        return task.request(number, Stage.REPAIR, slot.failed.kernel.digest, ordinal, prompt)
     parent = slot.parent.kernel.digest if slot.parent else ""
     return task.request(number, Stage.KERNEL, parent, f"{name}.{slot.variant}", prompt)
 
@@ -182,9 +193,16 @@ def _edges(task: Task, kernel: Kernel, slot: Slot) -> tuple[Edge, ...]:
         return (Edge(slot.failed.kernel.id, kernel.id, Relation.REPAIRS),)
     if slot.parent is None:
         return ()
-    shown = {one.entry.kernel.id for one in task.bank if one.asked} - {slot.parent.kernel.id}
+    shown = _shown(task, kernel) - {slot.parent.kernel.id}
     inspired = (Edge(id, kernel.id, Relation.INSPIRED_BY) for id in sorted(shown))
     return (Edge(slot.parent.kernel.id, kernel.id, Relation.REFINES), *inspired)
+
+
+def _shown(task: Task, kernel: Kernel) -> set[str]:
+    """Those kernels that a person named which the answered prompt quotes: one that was shortened has none of them."""
+    asked = [one for one in task.bank if one.asked]
+    exchange = task.archive.exchange(kernel.answer) if asked else None
+    return {one.entry.kernel.id for one in asked if exchange and prompts.quotes(exchange[0].prompt, one.source)}
 
 
 def _fastest(*entries: Entry, than: float | None = None) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -92,30 +92,31 @@ class Task:
         made_from = self.templates.digest
         return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt, made_from)
 
-    def ask(self, request: Request, turn: int, shorter: Callable[[], str] | None = None) -> Answer:
+    def ask(self, request: Request, turn: int, shorter: Iterable[str] = ()) -> Answer:
         """The stored answer to a request, asked for first where there is none yet.
 
-        `shorter` renders a prompt with less history, for models that the first is too long for. A question that nobody
-        will ever answer is stored as well, with the reason, so that a run does not stop at it each time. Read
-        back from the store, so that the first time and every later one see the same text.
+        `shorter` has other prompts for the same, in turn for models that the one before is too long for; what is stored
+        is the one that was answered. A question that nobody will ever answer is stored as well, with the reason, so
+        that a run does not stop at it each time. Read back from the store, so that the first time and every later one
+        see the same text.
 
         Raises LimitReached where the budget does not allow to ask.
         """
         if self.archive.answer(request.id) is None:
             with self.meter.asking(request) as priced:
-                put, answer = self._asked(request, turn, shorter)
+                put, answer = self._asked(request, turn, iter(shorter))
                 self.archive.save_answer(put, priced(answer))
         stored = self.archive.answer(request.id)
         assert stored is not None, "it was just stored"
         return stored
 
-    def _asked(self, request: Request, turn: int, shorter: Callable[[], str] | None) -> tuple[Request, Answer]:
+    def _asked(self, request: Request, turn: int, shorter: Iterator[str]) -> tuple[Request, Answer]:
         """A question as it was put in the end, and what came of it."""
         try:
             return request, self.models.ask(request, turn)
         except QuestionRefused as refused:
-            if shorter and isinstance(refused, PromptTooLong):
-                return self._asked(replace(request, prompt=shorter()), turn, None)
+            if isinstance(refused, PromptTooLong) and (prompt := next(shorter, "")):
+                return self._asked(replace(request, prompt=prompt), turn, shorter)
             return request, Answer("", self.models.whose(request, turn).name, failure=str(refused))
 
     def next_ask(self, parent: str, number: int) -> str:

@@ -16,8 +16,6 @@ from treesearch.steps.task import Task, asking, raise_gravest
 
 NOT_RECORDED = "no recorded answer implements it"
 NOT_PICKED = "others were expected to gain more, were bolder or were safer"
-SHORT_HISTORY = 5
-"""Ideas and steps listed, and no kernel of the bank, for a model that the whole prompt is too long for."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def _ask(
     request = task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, render())
     task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
     try:
-        answer = task.ask(request, number + share.index, partial(render, bank=(), history=SHORT_HISTORY))
+        answer = task.ask(request, number + share.index, prompts.shorter(render))
     except (Waiting, LimitReached) as missing:
         step = Step.DUE if isinstance(missing, Waiting) else Step.LEFT_OUT
         task.observe(Moved(number, f"ideas.{share.index}", step))
