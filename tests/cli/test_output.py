@@ -117,6 +117,10 @@ class TestReading:
         assert parsed(scripted.typed("show", shown["run"], "--json", cwd=ran.folder)) == shown
         printed = scripted.typed("show", cwd=ran.folder).stdout
         assert all(kernel["kernel"] in printed for kernel in shown["kernels"])
+        judged = {one["stage"]: one["judged"] for one in shown["answerers"]}
+        assert judged.keys() == {"kernel", "repair"}
+        assert sum(judged.values()) == len(shown["kernels"])
+        assert "a repair" in printed
 
     def test_show_prints_a_kernel_by_the_beginning_of_its_id(self, ran: Ran) -> None:
         winner = parsed(scripted.typed("show", "--json", cwd=ran.folder))["winner"]

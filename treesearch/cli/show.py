@@ -31,7 +31,7 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
     from treesearch.roofline import floor
-    from treesearch.view import data, tables, text
+    from treesearch.view import answerers, data, tables, text
 
     with common.archives(archive) as stores:
         if prompt or answer:
@@ -47,12 +47,13 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
         bound = floor(store.problem(run.problem), device)
         measured = store.remeasurements([kernel] if kernel else [entry.kernel.id for entry in lineage.entries])
         if kernel is None:
-            spent = store.spend(run.id)
+            spent, answered = store.spend(run.id), store.answers(run.id)
+            by = answerers.tallies(lineage.entries, answered)
             if as_json:
-                common.print_json(data.run(run, lineage, device, bound, measured, spent))
+                common.print_json({**data.run(run, lineage, device, bound, measured, spent), **answerers.as_json(by)})
             else:
-                common.out().print(tables.run(run, lineage, device, spent, bound, measured))
-                common.out().print(tables.questions(store.answers(run.id), store.failed_asks(run.id)))
+                common.out().print(tables.run(run, lineage, device, spent, bound, measured), answerers.table(by))
+                common.out().print(tables.questions(answered, store.failed_asks(run.id)))
             return
         entry = lineage.entry(kernel)
         taken = _taken(entry)

@@ -179,7 +179,7 @@ def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[Faile
     table = bare_table("ideas", ">round", "about", "answered by", "help")
     for request, answer in answered:
         if request.stage is Stage.IDEAS:
-            by = text.one_line(_answerer(answer), 60)
+            by = text.one_line(answerer(answer), 60)
             about = Text(request.parent[:6], style="dim")
             table.add_row(request.id, str(request.round), about, Text(by), Text(text.one_line(answer.help, 40)))
     parts: list[RenderableType] = ["", table] if table.row_count else []
@@ -188,7 +188,8 @@ def questions(answered: Sequence[tuple[Request, Answer]], failed: Sequence[Faile
     return Group(*parts)
 
 
-def _answerer(answer: Answer) -> str:
+def answerer(answer: Answer) -> str:
+    """Who answered, or why nobody did."""
     return f"nobody: {answer.failure}" if answer.failure else answer.answered_by or answer.model
 
 
