@@ -81,11 +81,10 @@ def total(batches: Sequence[Batch]) -> int:
 
 def _batches(record: object) -> Iterator[Batch]:
     from treesearch.archive import Archive
-    from treesearch.lineage import Lineage
 
     assert isinstance(record, Archive)
     for run in record.runs():
-        lineage = Lineage(record.entries(run.id), record.edges(run.id))
+        lineage = record.lineage(run.id)
         parents = dict[str, str]()
         for entry in lineage.entries:
             if entry.kernel.source:

@@ -16,7 +16,6 @@ import pytest
 from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.cli import treesearch
-from treesearch.lineage import Lineage
 from treesearch.view import markdown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +67,7 @@ def test_make_targets_of_the_readme_exist() -> None:
 def test_recorded_figures_are_those_of_the_record() -> None:
     with Archive(resources.record(), read_only=True) as record:
         for run in record.runs():
-            lineage = Lineage(record.entries(run.id), record.edges(run.id))
+            lineage = record.lineage(run.id)
             fastest = lineage.fastest()
             assert fastest is not None
             printed = markdown.trajectory(run, record.device(run.device), lineage.path(fastest.kernel.id))

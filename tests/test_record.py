@@ -16,7 +16,6 @@ from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.evaluation.build import build
 from treesearch.languages import CUDA, LANGUAGES
-from treesearch.lineage import Lineage
 from treesearch.problem import shipped
 from treesearch.records import Problem, Run, RunState, digest
 from treesearch.roofline import floor
@@ -66,7 +65,7 @@ def test_a_recorded_search_is_complete(record: Archive, name: str, language: str
 @pytest.mark.parametrize(("name", "language"), RECORDED)
 def test_a_recorded_winner_beats_both_baselines(record: Archive, name: str, language: str) -> None:
     run = run_of(record, name, language)
-    winner = Lineage(record.entries(run.id), record.edges(run.id)).fastest()
+    winner = record.lineage(run.id).fastest()
     assert winner is not None
     assert winner.evaluation is not None
     measured = winner.evaluation.measurement
@@ -83,7 +82,7 @@ def test_the_recorded_cuda_search_was_timed_on_a_measured_h100(record: Archive) 
     assert device.architecture == "sm_90a"
     bound = floor(record.problem(run.problem), device)
     assert bound is not None, "without a floor nobody can say how good the winner is"
-    winner = Lineage(record.entries(run.id), record.edges(run.id)).fastest()
+    winner = record.lineage(run.id).fastest()
     assert winner is not None
     assert winner.milliseconds is not None
     assert winner.milliseconds > bound.milliseconds

@@ -115,7 +115,7 @@ def _example(plan: Plan, archives: Sequence[Archive]) -> tuple[Entry | None, Lin
     runs = [(archive, run) for archive in archives for run in archive.runs()]
     runs.sort(key=lambda found: found[1].config.language != plan.config.language)
     for archive, run in runs:
-        lineage = Lineage(archive.entries(run.id), archive.edges(run.id))
+        lineage = archive.lineage(run.id)
         if fastest := lineage.fastest():
             return fastest, lineage
     return None, Lineage(())

@@ -14,7 +14,7 @@ from sqlalchemy import MetaData, create_engine, select
 import treesearch
 from treesearch.archive import Archive, Finding, Kind
 from treesearch.errors import ArchiveError
-from treesearch.lineage import Lineage, Reviewed, Standing, standing
+from treesearch.lineage import Reviewed, Standing, standing
 from treesearch.records import Edge, Entry, Evaluation, Kernel, Label, Relation, Run, Status
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def test_what_came_from_a_suspect_is_reopened(archive: Archive, samples: Samples
     assert last.evaluation is None
     assert last.judged.status is Status.VERIFIED
     assert last.reason == f"{chain[1].id}, which it came from, was found suspect: it reads the clock"
-    lineage = Lineage(archive.entries(run.id), archive.edges(run.id))
+    lineage = archive.lineage(run.id)
     assert [entry.kernel for entry in lineage.verified()] == [chain[0]]
     assert lineage.standing(chain[3].id) is Standing.REOPENED
 

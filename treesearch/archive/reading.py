@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
@@ -14,11 +14,13 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from treesearch.archive import findings, mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine
-from treesearch.archive.findings import Finding, Verdict
+from treesearch.archive.findings import Finding
+from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
+from treesearch.lineage import Lineage
 from treesearch.records import (
     Answer,
     Comparison,
@@ -42,12 +44,6 @@ _CANDIDATES = 8
 """How many ids an error message names."""
 
 
-def natural(ordinal: str) -> tuple[tuple[int, str], ...]:
-    """A sort key under which `10.0` follows `9.2` and `3.0r1` follows `3.0`."""
-    parts = re.findall(r"[0-9]+|[^0-9]+", ordinal)
-    return tuple((int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts)
-
-
 class Reader:
     """Everything that only looks."""
 
@@ -55,6 +51,7 @@ class Reader:
         self, url: str | os.PathLike[str] = ".treesearch/archive.db", *, read_only: bool = False, _busy: float = 30.0
     ) -> None:
         self._place = locate(url)
+        self._last, self._one_at_a_time = Growing(""), threading.Lock()
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
             try:
@@ -243,13 +240,13 @@ class Reader:
         """All verdicts on a kernel, on every device, as they were given, oldest first."""
         query = select(s.EvaluationRow).where(s.EvaluationRow.kernel == kernel_id)
         with self._reading() as session:
-            return tuple(map(verdicts.evaluation_of, session.scalars(query.order_by(*_BY_AGE))))
+            return tuple(map(verdicts.evaluation_of, session.scalars(query.order_by(*BY_AGE))))
 
     def findings(self, kernel_id: str) -> tuple[Finding, ...]:
         """What was found out about a kernel after its first verdict, oldest first."""
         query = select(s.FindingRow).where(s.FindingRow.kernel == kernel_id)
         with self._reading() as session:
-            return tuple(map(findings.finding_of, session.scalars(query.order_by(*_AS_FOUND))))
+            return tuple(map(findings.finding_of, session.scalars(query.order_by(*AS_FOUND))))
 
     def remeasurements(self, kernel_ids: Collection[str]) -> tuple[Remeasurement, ...]:
         """Later measurements of these kernels, oldest first."""
@@ -272,28 +269,26 @@ class Reader:
         That is the newest one, unless something was found out since: such a kernel comes as a `Reviewed`, with a
         verdict of `suspect` or, while it is re-opened, without any.
         """
-        kernels = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
-        with self._reading() as session:
-            latest, found = _latest_verdicts(session, run_id), _newest_findings(session)
-            above = findings.causes(found, _edges(session))
-            rows = session.execute(kernels.where(s.KernelRow.run == run_id)).all()
-            entries = [
-                findings.weigh(
-                    mapping.kernel_of(kernel, idea),
-                    latest.get(kernel.id),
-                    found.get(kernel.id),
-                    above.get(kernel.id, ()),
-                )
-                for kernel, idea in rows
-            ]
-        return tuple(sorted(entries, key=lambda entry: (entry.kernel.round, natural(entry.kernel.ordinal))))
+        with self._growing(run_id) as (growing, session):
+            return growing.entries(session)
+
+    def lineage(self, run_id: str) -> Lineage:
+        """A run's kernels as in `entries`, with where they came from."""
+        with self._growing(run_id) as (growing, session):
+            return growing.lineage(session)
+
+    @contextmanager
+    def _growing(self, run_id: str) -> Iterator[tuple[Growing, Session]]:
+        """What was read of the run before, if it is the one that was read last."""
+        with self._one_at_a_time, self._reading() as session:
+            if self._last.run != run_id:
+                self._last = Growing(run_id)
+            yield self._last, session
 
     def edges(self, run_id: str) -> tuple[Edge, ...]:
         """Where a run's kernels came from; a parent may belong to another run."""
-        query = select(s.EdgeRow).join(s.KernelRow, s.EdgeRow.child == s.KernelRow.id)
-        order = (s.KernelRow.round, s.EdgeRow.child, s.EdgeRow.relation, s.EdgeRow.parent)
         with self._reading() as session:
-            return tuple(map(mapping.edge_of, session.scalars(query.where(s.KernelRow.run == run_id).order_by(*order))))
+            return tuple(edges_of(session, run_id))
 
 
 def run_record(session: Session, row: s.RunRow) -> Run:
@@ -336,27 +331,3 @@ def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | 
         failed.run == run_id, failed.input_tokens.is_not(None)
     )
     return union_all(given, wasted)
-
-
-_BY_AGE = (s.EvaluationRow.ordinal, s.EvaluationRow.created, s.EvaluationRow.id)
-"""The clocks of other machines may be wrong; the count of verdicts is not."""
-_AS_FOUND = (s.FindingRow.created, s.FindingRow.id)
-
-
-def _latest_verdicts(session: Session, run_id: str) -> dict[str, Verdict]:
-    query = (
-        select(s.EvaluationRow)
-        .join(s.KernelRow, s.EvaluationRow.kernel == s.KernelRow.id)
-        .join(s.RunRow, s.KernelRow.run == s.RunRow.id)
-        .where(s.RunRow.id == run_id, s.EvaluationRow.device == s.RunRow.device)
-    )
-    return {row.kernel: findings.verdict_of(row) for row in session.scalars(query.order_by(*_BY_AGE))}
-
-
-def _newest_findings(session: Session) -> dict[str, Finding]:
-    rows = session.scalars(select(s.FindingRow).order_by(*_AS_FOUND))
-    return findings.newest(map(findings.finding_of, rows))
-
-
-def _edges(session: Session) -> list[tuple[str, str]]:
-    return [(parent, child) for parent, child in session.execute(select(s.EdgeRow.parent, s.EdgeRow.child))]

@@ -150,9 +150,7 @@ def exchange(stores: list[Archive], name: str | None) -> tuple[Request, Answer]:
 
 
 def lineage_of(store: Archive, run: Run) -> Lineage:
-    from treesearch.lineage import Lineage
-
-    return Lineage(store.entries(run.id), store.edges(run.id))
+    return store.lineage(run.id)
 
 
 def path_to(lineage: Lineage, run: Run, kernel: str | None) -> tuple[Entry, ...]:

@@ -97,4 +97,4 @@ def _fastest(store: Archive, problem: Problem, language: Language) -> Entry | No
 
 
 def _lineage(store: Archive, run: str) -> Lineage:
-    return Lineage(store.entries(run), store.edges(run))
+    return store.lineage(run)

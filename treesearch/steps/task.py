@@ -86,7 +86,7 @@ class Task:
     """Admits questions; without a budget, all of them."""
 
     def lineage(self) -> Lineage:
-        return Lineage(self.archive.entries(self.run.id), self.archive.edges(self.run.id))
+        return self.archive.lineage(self.run.id)
 
     def request(self, number: int, stage: Stage, parent: str, ordinal: str, prompt: str) -> Request:
         made_from = self.templates.digest

@@ -1,0 +1,123 @@
+"""A run that is read while it grows: what was read once is kept, and what is new is always seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from treesearch.archive import Archive, Finding, Kind, growing
+from treesearch.records import Edge, Kernel, Relation, Run, Status
+
+if TYPE_CHECKING:
+    from tests.archive.conftest import Samples
+
+
+@pytest.fixture
+def run(archive: Archive, samples: Samples) -> Run:
+    return samples.fill(archive)
+
+
+def first(archive: Archive, run: Run) -> Kernel:
+    return archive.entries(run.id)[0].kernel
+
+
+def refine(archive: Archive, samples: Samples, run: Run, ordinal: str = "10.0") -> Kernel:
+    parent, kernel = first(archive, run), samples.kernel(archive, run, 2, ordinal)
+    archive.save_kernel(kernel, [Edge(parent.id, kernel.id, Relation.REFINES)])
+    return kernel
+
+
+def judge(archive: Archive, samples: Samples, run: Run) -> None:
+    archive.save_evaluation(refine(archive, samples, run).id, samples.verified())
+
+
+def judge_again(archive: Archive, samples: Samples, run: Run) -> None:
+    archive.save_evaluation(first(archive, run).id, samples.failed(), 2)
+
+
+def judge_elsewhere(archive: Archive, samples: Samples, run: Run) -> None:
+    archive.save_evaluation(first(archive, run).id, samples.verified(samples.other_device), 2)
+
+
+def suspect(archive: Archive, samples: Samples, run: Run) -> None:
+    archive.save_finding(Finding(first(archive, run).id, Kind.SUSPECT, "too good"))
+
+
+Write = Callable[[Archive, "Samples", Run], object]
+WRITES = [refine, judge, judge_again, judge_elsewhere, suspect]
+
+
+def agree(archive: Archive, url: str, run: Run) -> bool:
+    """Whether an archive that has read before sees what one that was just opened does."""
+    with Archive(url) as fresh:
+        lineage, expected = archive.lineage(run.id), fresh.lineage(run.id)
+        same_edges = set(lineage.graph.edges(data="relation")) == set(expected.graph.edges(data="relation"))
+        return archive.entries(run.id) == fresh.entries(run.id) == lineage.entries and same_edges
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_whatever_another_process_writes_is_seen(
+    archive: Archive, url: str, samples: Samples, run: Run, write: Write
+) -> None:
+    archive.lineage(run.id)
+    with Archive(url) as other:
+        write(other, samples, run)
+    assert agree(archive, url, run)
+
+
+def test_a_kernel_that_is_cleared_or_was_judged_again_counts_as_it_does_now(
+    archive: Archive, samples: Samples, run: Run
+) -> None:
+    def status() -> Status | None:
+        judged = archive.entries(run.id)[0].evaluation
+        return judged.status if judged else None
+
+    found = [status()]
+    for write in (
+        suspect,
+        lambda *_: archive.save_finding(Finding(first(archive, run).id, Kind.CLEARED, "it is fine")),
+    ):
+        write(archive, samples, run)
+        found.append(status())
+    judge_again(archive, samples, run)
+    assert [*found, status()] == [Status.VERIFIED, Status.SUSPECT, Status.VERIFIED, Status.WRONG]
+
+
+def test_where_nothing_is_new_the_same_lineage_is_given(archive: Archive, samples: Samples, run: Run) -> None:
+    entries, lineage = archive.entries(run.id), archive.lineage(run.id)
+    assert archive.entries(run.id) is entries
+    assert archive.lineage(run.id) is lineage
+    judge(archive, samples, run)
+    assert archive.lineage(run.id) is not lineage
+
+
+def test_kernels_that_were_read_before_are_not_read_again(archive: Archive, samples: Samples, run: Run) -> None:
+    before = {entry.kernel.id: entry for entry in archive.entries(run.id)}
+    judge(archive, samples, run)
+    after = {entry.kernel.id: entry for entry in archive.entries(run.id)}
+    assert len(after) == len(before) + 1
+    assert all(after[id].kernel is before[id].kernel for id in before)
+    assert all(after[id].evaluation is before[id].evaluation for id in before)
+
+
+def test_more_kernels_at_once_than_a_query_can_name_are_all_read(
+    archive: Archive, url: str, samples: Samples, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing, "NAMED", 3)
+    count = len(archive.entries(run.id))
+    for place in range(4):
+        archive.save_evaluation(refine(archive, samples, run, f"{place}.0").id, samples.verified())
+    assert agree(archive, url, run)
+    assert len(archive.entries(run.id)) == count + 4
+
+
+def test_runs_that_are_read_in_turn_are_not_mixed_up(archive: Archive, url: str, samples: Samples, run: Run) -> None:
+    other = samples.open(archive, new=True)
+    kernel = samples.kernel(archive, other)
+    archive.save_kernel(kernel)
+    for _ in range(2):
+        assert [entry.kernel for entry in archive.entries(other.id)] == [kernel]
+        assert agree(archive, url, run)
+    assert archive.entries("nobody") == ()
