@@ -3,7 +3,8 @@
     python benchmarks/prompts.py [IDEAS]
 
 Builds a search of IDEAS ideas (1,000 by default) with three kernels each in an archive of its own, and prints how much
-CPU time reading its lineage and rendering each kind of question take, the median of several, and how long they are.
+CPU time reading its lineage takes, at first and again, and rendering each kind of question, the median of several, and
+how long questions are.
 """
 
 import sys
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -104,10 +106,36 @@ def save(archive: Archive, kernel: Kernel, place: int, edges: Sequence[Edge]) ->
     archive.save_evaluation(kernel.id, verdict(kernel, place))
 
 
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Median CPU seconds of doing it, and what came of it."""
+def read(archive: Archive, run: Run, file: Path) -> Lineage:
+    """Prints what reading the lineage takes; returns it."""
+
+    def opened() -> Lineage:
+        with Archive(file) as fresh:
+            return fresh.lineage(run.id)
+
+    later = count(10**6)
+
+    def grow() -> None:
+        number = next(later)
+        for place in range(IDEAS_A_PARENT * IMPLEMENTATIONS):
+            save(archive, Kernel(run.id, number, f"0.{place}", "cuda", SOURCE, ""), place, ())
+
+    def reread() -> Lineage:
+        return archive.lineage(run.id)
+
+    seconds, lineage = timed(opened)
+    print(f"{len(lineage.entries)} kernels; medians of {REPEATS}")
+    report("reading the lineage, at first", seconds)
+    report(f"… after a round of {IDEAS_A_PARENT * IMPLEMENTATIONS}", timed(reread, grow)[0])
+    report("… where nothing is new, some five times a round", timed(reread)[0])
+    return lineage
+
+
+def timed(work: Callable[[], T], before: Callable[[], object] = lambda: None) -> tuple[float, T]:
+    """Median CPU seconds of doing it, each time after what comes `before`, and what came of it."""
     times, found = [], None
     for _ in range(REPEATS):
+        before()
         started = time.process_time()
         found = work()
         times.append(time.process_time() - started)
@@ -124,9 +152,7 @@ def main() -> None:
     ideas = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as folder, Archive(Path(folder) / "archive.db") as archive:
         run = fill(archive, ideas)
-        seconds, lineage = timed(lambda: Lineage(archive.entries(run.id), archive.edges(run.id)))
-        print(f"{ideas} ideas, {len(lineage.entries)} kernels; medians of {REPEATS}")
-        report("reading the lineage, once a round", seconds)
+        lineage = read(archive, run, Path(folder) / "archive.db")
         fresh = [Lineage(lineage.entries, archive.edges(run.id)) for _ in range(REPEATS)]
     about, verified = (PROBLEM, CUDA, DEVICE), lineage.verified()
     parent = verified[len(verified) // 2]
