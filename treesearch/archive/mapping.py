@@ -321,7 +321,3 @@ def kernel_of(row: s.KernelRow, idea: s.IdeaRow | None) -> r.Kernel:
 
 def edge_row(edge: r.Edge) -> s.EdgeRow:
     return s.EdgeRow(parent=edge.parent, child=edge.child, relation=edge.relation)
-
-
-def edge_of(row: s.EdgeRow) -> r.Edge:
-    return r.Edge(row.parent, row.child, r.Relation(row.relation))
