@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -174,7 +174,7 @@ def _read(value: object) -> tuple[Idea, ...]:
     if isinstance(value, dict):
         value = value.get("ideas", [value])
     items = value if isinstance(value, list) else []
-    return tuple(idea for item in items if isinstance(item, dict) and (idea := _idea(item)))
+    return tuple(found for item in items if isinstance(item, dict) and (found := idea(item)))
 
 
 _NAMES = {
@@ -188,7 +188,8 @@ _NAMES = {
 """What models call the fields of an idea, letters alone; the first is what prompts ask for."""
 
 
-def _idea(item: dict[str, object]) -> Idea | None:
+def idea(item: Mapping[str, object]) -> Idea | None:
+    """The idea that an object describes, each text cut to its limit; None without a title or a mechanism."""
     given = {re.sub(r"[^a-z]", "", key.lower()): value for key, value in item.items()}
     fields = {name: next((given[key] for key in keys if key in given), None) for name, keys in _NAMES.items()}
     title = _field(fields["title"], TITLE_LIMIT)

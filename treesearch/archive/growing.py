@@ -1,7 +1,7 @@
 """A run's kernels, read again and again as they become more.
 
 Rows of kernels and of verdicts are added and never edited, so that only those are read which were not there the time
-before. What counts is worked out anew wherever a row, or a finding, is new.
+before. What counts is worked out anew wherever a row, a finding or a person's decision is new.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import findings, mapping
+from treesearch.archive import decisions, findings, mapping
 from treesearch.archive import schema as s
 from treesearch.archive.findings import Finding, Verdict
 from treesearch.lineage import Lineage
-from treesearch.records import Edge, Entry, Kernel, Relation
+from treesearch.records import Decision, Edge, Entry, Kernel, Relation
 
 NAMED = 500
 """Rows that a query names one by one; databases take a limited number of parameters."""
@@ -43,6 +43,7 @@ class Growing:
     def __init__(self, run: str) -> None:
         """`run` is the run's id."""
         self.run = run
+        self._decisions: tuple[Decision, ...] = ()
         self._kernels: dict[str, Kernel] = {}
         self._seen: set[int] = set()
         self._newest: dict[str, tuple[Age, Verdict]] = {}
@@ -72,13 +73,19 @@ class Growing:
         return self._lineage
 
     def _read_kernels(self, session: Session) -> None:
+        """Those that are new; all of them where a person has decided about ideas since, of which kernels tell."""
+        decided = decisions.of_run(session, self.run)
+        if decided != self._decisions:
+            self._decisions, self._entries = decided, None
+            self._kernels.clear()
         there = select(s.KernelRow.id).where(s.KernelRow.run == self.run)
         new = set(session.scalars(there)) - self._kernels.keys()
         query = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
         query = query.where(s.KernelRow.run == self.run, _among(s.KernelRow.id, new))
+        proposal_of = decisions.proposals_of(session, self.run)
         for row, idea in session.execute(query) if new else ():
             self._entries = None
-            self._kernels[row.id] = mapping.kernel_of(row, idea)
+            self._kernels[row.id] = mapping.kernel_of(row, proposal_of(idea) if idea else None)
 
     def _read_verdicts(self, session: Session) -> None:
         device = select(s.RunRow.device).where(s.RunRow.id == self.run).scalar_subquery()

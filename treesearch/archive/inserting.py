@@ -18,7 +18,7 @@ def insert_new(session: Session, rows: Sequence[s.Base]) -> int:
     return sum(cast("CursorResult[Any]", session.execute(statement)).rowcount for statement in statements)
 
 
-def replace(session: Session, row: s.Base) -> None:
+def overwrite(session: Session, row: s.Base) -> None:
     """Insert a row, or overwrite the one with the same primary key; what is now NULL overwrites nothing."""
     statement, table = _insert_into(session, row), _table(row)
     values = {key: func.coalesce(statement.excluded[key], table.c[key]) for key in _values(row)}

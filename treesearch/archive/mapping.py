@@ -194,11 +194,12 @@ def _sampling_of(row: s.RunRow | s.AnswerRow) -> r.Sampling:
 
 
 def round_row(round_: r.Round) -> s.RoundRow:
-    return s.RoundRow(run=round_.run, number=round_.number, parents=list(round_.parents))
+    parents, decisions = list(round_.parents), list(round_.decisions)
+    return s.RoundRow(run=round_.run, number=round_.number, parents=parents, decisions=decisions)
 
 
 def round_of(row: s.RoundRow) -> r.Round:
-    return r.Round(row.run, row.number, tuple(row.parents))
+    return r.Round(row.run, row.number, tuple(row.parents), tuple(row.decisions))
 
 
 # ── answers ─────────────────────────────────────────────────────────────────────────────────────
@@ -290,13 +291,18 @@ def idea_row(proposal: r.Proposal) -> s.IdeaRow:
         risk=proposal.idea.risk,
         refutation=proposal.idea.refutation,
         dropped=proposal.dropped,
+        decision=proposal.decision or None,
     )
 
 
-def proposal_of(row: s.IdeaRow) -> r.Proposal:
+def idea_of(row: s.IdeaRow | s.DecisionRow) -> r.Idea:
     category = r.Category(row.category)
-    idea = r.Idea(row.title, category, row.mechanism, real(row.expected_speedup), row.risk, row.refutation)
-    return r.Proposal(row.run, row.round, row.ordinal, row.parent, row.answer or "", idea, row.dropped)
+    return r.Idea(row.title, category, row.mechanism, real(row.expected_speedup), row.risk, row.refutation)
+
+
+def proposal_of(row: s.IdeaRow) -> r.Proposal:
+    place = row.run, row.round, row.ordinal, row.parent, row.answer or ""
+    return r.Proposal(*place, idea_of(row), row.dropped, row.decision or "")
 
 
 def kernel_row(kernel: r.Kernel) -> s.KernelRow:
@@ -314,8 +320,7 @@ def kernel_row(kernel: r.Kernel) -> s.KernelRow:
     )
 
 
-def kernel_of(row: s.KernelRow, idea: s.IdeaRow | None) -> r.Kernel:
-    proposal = proposal_of(idea) if idea else None
+def kernel_of(row: s.KernelRow, proposal: r.Proposal | None) -> r.Kernel:
     return r.Kernel(row.run, row.round, row.ordinal, row.language, row.source, row.answer or "", proposal)
 
 

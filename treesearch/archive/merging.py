@@ -56,6 +56,7 @@ def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...
         (s.DeviceRow, (s.DeviceRow.id == run.device) | s.DeviceRow.id.in_(devices)),
         (s.RunRow, s.RunRow.id == run.id),
         (s.RoundRow, s.RoundRow.run == run.id),
+        (s.DecisionRow, s.DecisionRow.run == run.id),
         (s.AnswerRow, s.AnswerRow.run == run.id),
         (s.FailedAskRow, s.FailedAskRow.run == run.id),
         (s.IdeaRow, s.IdeaRow.run == run.id),

@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import CompoundSelect, func, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import findings, mapping, verdicts
+from treesearch.archive import decisions, findings, mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine
 from treesearch.archive.findings import Finding
@@ -24,6 +24,7 @@ from treesearch.lineage import Lineage
 from treesearch.records import (
     Answer,
     Comparison,
+    Decision,
     Device,
     Edge,
     Entry,
@@ -225,7 +226,13 @@ class Reader:
         if round is not None:
             query = query.where(s.IdeaRow.round == round)
         with self._reading() as session:
-            return tuple(map(mapping.proposal_of, session.scalars(query.order_by(s.IdeaRow.round, s.IdeaRow.ordinal))))
+            rows = session.scalars(query.order_by(s.IdeaRow.round, s.IdeaRow.ordinal))
+            return tuple(map(decisions.proposals_of(session, run_id), rows))
+
+    def decisions(self, run_id: str) -> tuple[Decision, ...]:
+        """What a person decided about ideas of a run, oldest first."""
+        with self._reading() as session:
+            return decisions.of_run(session, run_id)
 
     def kernel(self, id_or_prefix: str) -> tuple[Run, Kernel]:
         """The kernel whose id starts so, and its run. Raises UsageError, naming candidates, unless there is one."""
@@ -234,7 +241,8 @@ class Reader:
                 s.KernelRow, _unique(session, s.KernelRow.id, id_or_prefix, f"kernel in {self._place}")
             )
             idea = session.get(s.IdeaRow, row.idea) if row.idea else None
-            return run_record(session, session.get_one(s.RunRow, row.run)), mapping.kernel_of(row, idea)
+            proposal = decisions.proposals_of(session, row.run)(idea) if idea else None
+            return run_record(session, session.get_one(s.RunRow, row.run)), mapping.kernel_of(row, proposal)
 
     def evaluations(self, kernel_id: str) -> tuple[Evaluation, ...]:
         """All verdicts on a kernel, on every device, as they were given, oldest first."""

@@ -133,6 +133,7 @@ class RoundRow(Base):
     run: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     parents: Mapped[Json]
+    decisions: Mapped[Json]
 
 
 class AnswerRow(Base):
@@ -185,8 +186,30 @@ class FailedAskRow(Base):
     created: Mapped[str]
 
 
+class DecisionRow(Base):
+    """A person's word about an idea, which follows it; `about` is the id of a row of `ideas` or of this table."""
+
+    __tablename__ = "decisions"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    verb: Mapped[str]
+    parent: Mapped[str]
+    about: Mapped[str]
+    reason: Mapped[str]
+    by: Mapped[str]
+    created: Mapped[str]
+    title: Mapped[str]
+    category: Mapped[str]
+    mechanism: Mapped[str]
+    expected_speedup: Mapped[float | None]
+    risk: Mapped[str]
+    refutation: Mapped[str]
+
+
 class IdeaRow(Base):
-    """A proposal. `parent` is no foreign key, or it would close a circle with `kernels.idea`."""
+    """A proposal. `parent` is no foreign key, or it would close a circle with `kernels.idea`; nor is `decision`, a
+    column that SQLite could not have added."""
 
     __tablename__ = "ideas"
     __table_args__ = (UniqueConstraint("run", "round", "ordinal"),)
@@ -204,6 +227,7 @@ class IdeaRow(Base):
     risk: Mapped[str]
     dropped: Mapped[str]
     refutation: Mapped[str]
+    decision: Mapped[str | None]
 
 
 class KernelRow(Base):

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from treesearch.archive import mapping, verdicts
+from treesearch.archive import decisions, mapping, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
-from treesearch.archive.inserting import complete, insert_new, replace
+from treesearch.archive.inserting import complete, insert_new, overwrite
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
@@ -28,6 +29,7 @@ from treesearch.records import (
     Answer,
     Comparison,
     Config,
+    Decision,
     Device,
     Edge,
     Evaluation,
@@ -76,7 +78,7 @@ class Archive(Reader):
         """
         with self._writing() as session:
             # Replacing the problem's row also makes processes that open the same run wait for each other.
-            replace(session, mapping.problem_row(problem))
+            overwrite(session, mapping.problem_row(problem))
             complete(session, mapping.device_row(device))
             row = _latest_alike(session, problem, config, device)
             if row is None or new:
@@ -121,6 +123,12 @@ class Archive(Reader):
         self._insert(mapping.failed_ask_row(request, model, error, text, usage))
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
+
+    def save_decision(self, decision: Decision) -> Decision:
+        """Store what a person decided about an idea, and return it as stored."""
+        stored = replace(decision, created=decision.created or mapping.now())
+        self._insert(decisions.decision_row(stored))
+        return stored
 
     def save_proposals(self, proposals: Sequence[Proposal]) -> None:
         """Store all or none. The answers they came from must be stored."""

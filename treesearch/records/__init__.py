@@ -24,7 +24,7 @@ from treesearch.records.evaluations import (
     Status,
     Timing,
 )
-from treesearch.records.kernels import Category, Edge, Idea, Kernel, Proposal, Relation
+from treesearch.records.kernels import Category, Decision, Edge, Idea, Kernel, Proposal, Relation, Verb
 from treesearch.records.problems import Argument, Problem, Role, Signature
 from treesearch.records.runs import Config, Round, Run, RunState
 
@@ -39,6 +39,7 @@ __all__ = [
     "Conditions",
     "Config",
     "Configuration",
+    "Decision",
     "Device",
     "Edge",
     "Entry",
@@ -70,5 +71,6 @@ __all__ = [
     "Status",
     "Timing",
     "Usage",
+    "Verb",
     "digest",
 ]

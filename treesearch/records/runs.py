@@ -82,8 +82,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Round:
-    """Round `number` of a run and the parents it started from, chosen once and then kept."""
+    """Round `number` of a run and what it started from, chosen once and then kept."""
 
     run: str
     number: int
     parents: tuple[str, ...]
+    decisions: tuple[str, ...] = ()
+    """Ids of the decisions that a person had made when it began; later ones are for the rounds after it."""

@@ -13,7 +13,7 @@ from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
 from treesearch.records import Edge, Entry, Evaluation, Idea, Kernel, Proposal, Relation, Request, Stage, Status
 from treesearch.steps.dispatch import dispatch
-from treesearch.steps.task import Task, asking, idea_name, raise_gravest
+from treesearch.steps.task import Task, asking, raise_gravest
 
 REPAIRABLE = (
     Status.NO_CODE,
@@ -179,7 +179,7 @@ def _render(task: Task, slot: Slot) -> Callable[..., str]:
 
 def _request(task: Task, number: int, slot: Slot, prompt: str) -> Request:
     """The request for a slot's code."""
-    name = idea_name(slot.idea) if slot.idea else f"seed{number}"
+    name = slot.idea.name if slot.idea else f"seed{number}"
     if slot.failed is not None:
         ordinal = f"{name}.{slot.variant}r{slot.repair}"
         return task.request(number, Stage.REPAIR, slot.failed.kernel.digest, ordinal, prompt)

@@ -30,7 +30,6 @@ from treesearch.records import (
     Request,
     Run,
     Stage,
-    digest,
 )
 
 ASKERS = 256
@@ -127,7 +126,7 @@ class Task:
     def implementable(self, parent: Entry, idea: Idea) -> bool:
         """Whether the models can be asked for a kernel of this idea."""
         variants = range(self.run.config.implementations)
-        asks = (f"{idea_name(idea)}.{variant}" for variant in variants)
+        asks = (f"{idea.name}.{variant}" for variant in variants)
         return any(self.can_answer(Stage.KERNEL, parent.kernel.digest, ask) for ask in asks)
 
     def save(self, entry: Entry, evaluation: Evaluation) -> Entry:
@@ -158,11 +157,6 @@ def failures_kept(archive: Archive, model: str, observe: Observer) -> OnFailure:
 def due_ordinal(entry: Entry) -> int:
     """Which verdict a kernel is due: its first, unless it is re-opened."""
     return 1 + (entry.judgements if isinstance(entry, Reviewed) else 0)
-
-
-def idea_name(idea: Idea) -> str:
-    """An idea named by content, not by place: recordings match on it."""
-    return digest(idea.title, idea.mechanism)[:8]
 
 
 @contextmanager
