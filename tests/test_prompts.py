@@ -23,6 +23,7 @@ from treesearch.records import (
     Argument,
     Build,
     Category,
+    Decision,
     Device,
     Edge,
     Entry,
@@ -39,6 +40,7 @@ from treesearch.records import (
     Signature,
     Status,
     Timing,
+    Verb,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -263,6 +265,22 @@ def test_the_list_of_tried_ideas_is_bounded_and_says_what_it_leaves_out() -> Non
     shorter = ask_ideas(STEP, lineage, FEW_TRIED)
     assert len([line for line in shorter.splitlines() if line.startswith("- Unroll")]) == 5
     assert "(95 more," in shorter
+
+
+def test_banned_ideas_are_ruled_out_with_the_reason_and_nothing_else_is_said_otherwise() -> None:
+    def asked(*banned: Decision) -> str:
+        return prompts.ideas(PROBLEM, CPP, DEVICE, STEP, LINEAGE, 4, banned=banned, history=5)
+
+    why = Decision("run", Verb.BAN, HALF, reason="it must\n## stay exact")
+    text = asked(why, Decision("run", Verb.BAN, UNROLL))
+    section = text.partition("## Banned ideas\n")[2].partition("## Your task")[0]
+    assert section.endswith(
+        "- Keep the bias in half precision (data type and precision): it must ## stay exact\n"
+        "- Unroll the inner loop by four (control flow and loops)\n\n"
+    )
+    assert text.replace(f"## Banned ideas\n{section}", "") == asked()
+    many = asked(*(Decision("run", Verb.BAN, replace(HALF, title=f"Idea {number}")) for number in range(9)))
+    assert [f"- Idea {number} " in many for number in range(9)] == [False] * 4 + [True] * 5, "the newest"
 
 
 def test_implementations_of_one_idea_are_told_apart() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -103,7 +103,8 @@ class Lineage:
         self._inspirations: dict[str, list[str]] = {}
         self._outcomes: dict[str, tuple[Outcome, ...]] = {}
         # Descent comes last: between the same two kernels it outranks an inspiration.
-        for edge in sorted(edges, key=lambda edge: edge.relation in DESCENT):
+        self._edges = sorted(edges, key=lambda edge: edge.relation in DESCENT)
+        for edge in self._edges:
             self._connect(edge)
         if not nx.is_directed_acyclic_graph(self._graph):
             raise ValueError("the edges form a cycle: " + " → ".join(node for node, _ in nx.find_cycle(self._graph)))
@@ -127,6 +128,11 @@ class Lineage:
     def entries(self) -> tuple[Entry, ...]:
         """All kernels by round, then ordinal."""
         return tuple(self._entries.values())
+
+    def without(self, ids: Collection[str]) -> Lineage:
+        """The lineage but for these kernels, which nothing that stays descends from."""
+        edges = [edge for edge in self._edges if edge.child not in ids]
+        return Lineage([entry for id, entry in self._entries.items() if id not in ids], edges)
 
     @property
     def graph(self) -> nx.DiGraph[str]:

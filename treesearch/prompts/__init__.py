@@ -15,7 +15,7 @@ from treesearch.feedback import figures
 from treesearch.prompts.extent import FULL, Extent, LeftOut, shorter
 from treesearch.prompts.history import STEPS_LIMIT, TRIED_LIMIT, steps, tried
 from treesearch.prompts.templates import SHIPPED, Templates, fenced, overridden, quotes
-from treesearch.records import Category, Device, Entry, Idea, Measurement, Problem
+from treesearch.records import Category, Decision, Device, Entry, Idea, Measurement, Problem
 
 if TYPE_CHECKING:
     from treesearch.languages import Language
@@ -63,13 +63,15 @@ def ideas(
     baselines: Measurement | None = None,
     bank: Sequence[Inspiration] = (),
     known: Sequence[Idea] = (),
+    banned: Sequence[Decision] = (),
     extent: Extent = FULL,
     templates: Templates = SHIPPED,
 ) -> str:
     """Ask for `count` ideas about `parent`, given what was tried in `lineage`.
 
     `baselines` stands in where the parent has no timing of its own on this machine. `known` are ideas of an earlier
-    answer to the same question, which are not wanted again. `extent` bounds what is told.
+    answer to the same question, which are not wanted again; `banned` are what a person has ruled out, the newest last.
+    `extent` bounds what is told.
     """
     way, before = steps(lineage.path(parent.kernel.id), extent.steps), tried(lineage, parent, extent.tried)
     skipped = way.skipped if way else 0
@@ -78,6 +80,7 @@ def ideas(
         **_about(problem, language, device, parent, bank, extent, tried=before.left_out, steps=skipped),
         count=count,
         known=known,
+        banned=banned[max(0, len(banned) - extent.tried) :],
         baselines=baselines,
         categories=[category.value for category in Category],
         fastest=lineage.fastest(),

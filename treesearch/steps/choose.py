@@ -8,6 +8,7 @@ from treesearch.events import RoundBegan
 from treesearch.lineage import Lineage
 from treesearch.records import Entry, Round, Stage
 from treesearch.steps.goals import stop_where_enough
+from treesearch.steps.hand import allowed
 from treesearch.steps.renew import renew
 from treesearch.steps.task import Task
 
@@ -15,7 +16,8 @@ from treesearch.steps.task import Task
 def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
     """The parents of a round, none of them where it starts from the problem itself, or where none stands any more.
 
-    Kernels that are re-opened are judged first, so that parents are picked among verdicts that count.
+    Kernels that are re-opened are judged first, so that parents are picked among verdicts that count. What came of
+    ideas that a person has banned is no parent.
     Returns None where the search is over: kernels are verified, but the models have nothing more to say
     about any of them (a recorded archive that is exhausted).
     Raises LimitReached where a round need not begin, since a goal is reached.
@@ -25,10 +27,11 @@ def choose(task: Task, number: int) -> tuple[Entry, ...] | None:
     stored = {earlier.number: earlier for earlier in task.archive.rounds(task.run.id)}.get(number)
     if stored is None:
         stop_where_enough(task, number, lineage)
-        picked = _pick(task, number, lineage) if number else ()
+        decided = task.archive.decisions(task.run.id)
+        picked = _pick(task, number, allowed(lineage)) if number else ()
         if number and not picked and lineage.fastest():
             return None
-        stored = Round(task.run.id, number, picked)
+        stored = Round(task.run.id, number, picked, tuple(one.id for one in decided))
         task.archive.save_round(stored)
     parents = tuple(entry for kernel in stored.parents if (entry := lineage.entry(kernel)).verified)
     if parents or not stored.parents:

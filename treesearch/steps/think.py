@@ -11,7 +11,8 @@ from treesearch import answers, policies, prompts
 from treesearch.errors import AnswersExhausted, LimitReached, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Conclusion, Lineage
-from treesearch.records import Entry, Idea, Proposal, Stage
+from treesearch.records import Decision, Entry, Idea, Proposal, Stage
+from treesearch.steps.hand import Hand, hand
 from treesearch.steps.task import Task, asking, raise_gravest
 
 NOT_RECORDED = "no recorded answer implements it"
@@ -26,6 +27,14 @@ class Thought:
     answer: str
     """Id of the request."""
     dropped: str = ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known when a round's ideas are asked for."""
+
+    lineage: Lineage
+    hand: Hand
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ class Share:
 
 
 def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
-    """The round's proposals, stored together once every parent's ideas are in."""
+    """The round's proposals, those by a person's hand first, stored together once every parent's ideas are in."""
     proposals = task.archive.proposals(task.run.id, number)
     if not proposals:
         if not parents:
@@ -57,12 +66,13 @@ def think(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, 
 
 def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposal, ...]:
     lineage, shares = task.lineage(), _shares(task, parents)
+    known = Known(lineage, hand(task, number, parents, lineage))
     with asking() as pool:
-        futures = [pool.submit(_ideas_about, task, number, share, lineage) for share in shares]
+        futures = [pool.submit(_ideas_about, task, number, share, known) for share in shares]
         wait(futures)
     raise_gravest([error for future in futures if (error := future.exception())])
-    proposals: list[Proposal] = []
-    kept: list[Idea] = []
+    proposals = list(known.hand.proposals)
+    kept = list(known.hand.ideas)
     for share, future in zip(shares, futures, strict=True):
         for thought in _sifted(task, share, future.result(), kept):
             place = len(proposals), share.parent.kernel.id, thought.answer
@@ -84,7 +94,7 @@ def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: Sequenc
     What a replay has implementations of is all tried: it was picked when it was recorded.
     """
     able = [
-        thought if task.implementable(share.parent, thought.idea) else _drop(thought, NOT_RECORDED)
+        thought if thought.dropped or task.implementable(share.parent, thought.idea) else _drop(thought, NOT_RECORDED)
         for thought in thoughts
     ]
     if task.replays:
@@ -110,24 +120,25 @@ def _unlike(thought: Thought, known: Sequence[Idea]) -> Thought:
 # ── asking ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _ideas_about(task: Task, number: int, share: Share, lineage: Lineage) -> tuple[Thought, ...]:
+def _ideas_about(task: Task, number: int, share: Share, known: Known) -> tuple[Thought, ...]:
     """What a model thinks about a parent, asked once more where the first answer holds too little that is new."""
     digest = share.parent.kernel.digest
-    ask, tried = task.next_ask(digest, number), _tried(lineage, share.parent)
-    thoughts = _ask(task, number, share, lineage, ask, ())
+    ask, tried = task.next_ask(digest, number), (*_tried(known.lineage, share.parent), *known.hand.ideas)
+    thoughts = _ask(task, number, share, known, ask, ())
     new = [thought for thought in _distinct(thoughts, tried) if not thought.dropped]
     again = f"{ask}r1"
     if (task.replays or len(new) < share.count) and task.can_answer(Stage.IDEAS, digest, again):
-        thoughts += _ask(task, number, share, lineage, again, [thought.idea for thought in thoughts])
+        thoughts += _ask(task, number, share, known, again, [thought.idea for thought in thoughts])
     return thoughts if task.replays else _distinct(thoughts, tried)
 
 
 def _ask(
-    task: Task, number: int, share: Share, lineage: Lineage, ordinal: str, known: Sequence[Idea]
+    task: Task, number: int, share: Share, known: Known, ordinal: str, named: Sequence[Idea]
 ) -> tuple[Thought, ...]:
-    """The ideas of one answer; none where no recorded answer is left."""
-    about = task.problem, task.language, task.device, share.parent, lineage, share.asked
-    render = partial(prompts.ideas, *about, bank=task.bank, known=known, templates=task.templates)
+    """The ideas of one answer, dropped where they are banned; none where no recorded answer is left."""
+    about = task.problem, task.language, task.device, share.parent, known.lineage, share.asked
+    bans = known.hand.bans
+    render = partial(prompts.ideas, *about, bank=task.bank, known=named, banned=bans, templates=task.templates)
     request = task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, render())
     task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
     try:
@@ -141,7 +152,13 @@ def _ask(
         return ()
     # Parents rank by live timings, so a recorded answer may hold more ideas than this parent's share here.
     limit = 2 * task.run.config.ideas if task.replays else share.asked
-    return tuple(Thought(idea, request.id) for idea in answers.ideas(answer.text, limit))
+    return tuple(_permitted(Thought(idea, request.id), bans) for idea in answers.ideas(answer.text, limit))
+
+
+def _permitted(thought: Thought, bans: Sequence[Decision]) -> Thought:
+    """The thought, dropped where it nearly repeats a banned idea."""
+    twin = answers.near_duplicate(thought.idea, [ban.idea for ban in bans])
+    return _drop(thought, f"near-duplicate of {twin.title!r}, which is banned") if twin else thought
 
 
 def _tried(lineage: Lineage, parent: Entry) -> tuple[Idea, ...]:
