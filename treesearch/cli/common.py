@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import sys
@@ -123,7 +124,16 @@ def find(stores: list[Archive], name: str | None) -> tuple[Archive, Run, str | N
     ambiguous = [reason for reason in reasons if "more than one" in str(reason)]
     if ambiguous:
         raise ambiguous[0]
-    raise UsageError(f"No run or kernel has an id that starts with {name!r}; `treesearch show` lists the latest run's.")
+    raise UsageError(f"No run or kernel has an id that starts with {name!r}; {_closest(stores, name)}.")
+
+
+def _closest(stores: list[Archive], name: str) -> str:
+    runs = {run.id: run for store in stores for run in store.runs()}
+    near = difflib.get_close_matches(name, runs, n=1, cutoff=0)
+    if not near:
+        return "there is no run yet"
+    found = f"the closest run is {near[0]} on {runs[near[0]].problem_name}"
+    return f"{found}, and `treesearch show` lists the kernels of the latest"
 
 
 def _run(store: Archive, name: str) -> tuple[Run, str | None]:

@@ -31,7 +31,7 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
     from treesearch.roofline import floor
-    from treesearch.view import answerers, data, tables, text
+    from treesearch.view import answerers, data, ideas, tables, text
 
     with common.archives(archive) as stores:
         if prompt or answer:
@@ -50,10 +50,13 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
             spent, answered = store.spend(run.id), store.answers(run.id)
             by = answerers.tallies(lineage.entries, answered)
             if as_json:
-                common.print_json({**data.run(run, lineage, device, bound, measured, spent), **answerers.as_json(by)})
+                told = data.run(run, lineage, device, bound, measured, spent)
+                made = [data.decision(one) for one in store.decisions(run.id)]
+                common.print_json({**told, **answerers.as_json(by), "decisions": made})
             else:
                 common.out().print(tables.run(run, lineage, device, spent, bound, measured), answerers.table(by))
                 common.out().print(tables.questions(answered, store.failed_asks(run.id)))
+                common.out().print(ideas.decisions(store.decisions(run.id)), end="")
             return
         entry = lineage.entry(kernel)
         taken = _taken(entry)

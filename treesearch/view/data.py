@@ -11,6 +11,7 @@ from treesearch.forecast import Estimate
 from treesearch.lineage import Lineage, Reviewed
 from treesearch.records import (
     Configuration,
+    Decision,
     Device,
     Entry,
     Evaluation,
@@ -23,6 +24,7 @@ from treesearch.records import (
     Spending,
 )
 from treesearch.roofline import Floor
+from treesearch.view import text
 
 Json = dict[str, Any]
 
@@ -101,8 +103,24 @@ def idea(proposed: Idea | None) -> Json | None:
     }
 
 
+def decision(made: Decision) -> Json:
+    """What a person decided about an idea; `about` is the id of the proposal or addition that was pinned or banned."""
+    return {
+        "decision": made.id,
+        "run": made.run,
+        "verb": str(made.verb),
+        "about": made.about or None,
+        "parent": made.parent or None,
+        "reason": made.reason or None,
+        "by": made.by,
+        "created": made.created,
+        "idea": idea(made.idea),
+    }
+
+
 def entry(node: Entry, lineage: Lineage) -> Json:
-    """`standing` is `suspect`, `re-opened` or `cleared` where something was found out after the verdict, else null."""
+    """`standing` is `suspect`, `re-opened` or `cleared` where something was found out after the verdict, else null.
+    `hand` is what a person has done with the idea: `by hand`, `pinned`, `banned`."""
     reviewed = node if isinstance(node, Reviewed) else None
     parent = lineage.parent(node.kernel.id)
     return {
@@ -113,6 +131,8 @@ def entry(node: Entry, lineage: Lineage) -> Json:
         "parent": parent.kernel.id if parent else None,
         "inspired_by": list(lineage.inspirations(node.kernel.id)),
         "idea": idea(node.kernel.idea),
+        "idea_id": node.kernel.proposal.id if node.kernel.proposal else None,
+        "hand": [text.HAND[verb] for verb in node.kernel.proposal.verbs] if node.kernel.proposal else [],
         "standing": str(reviewed.standing) if reviewed else None,
         "standing_reason": reviewed.reason if reviewed else None,
         **evaluation(node.evaluation),

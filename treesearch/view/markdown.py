@@ -58,8 +58,8 @@ def _afterwards(measured: Measurement) -> str:
 
 
 def _step(entry: Entry) -> str:
-    found = text.standing(entry)
-    return f"{text.idea_title(entry)} ({found})" if found else text.idea_title(entry)
+    notes = [note for note in (text.by_hand(entry.kernel.proposal), text.standing(entry)) if note]
+    return f"{text.idea_title(entry)} ({'; '.join(notes)})" if notes else text.idea_title(entry)
 
 
 def _escaped(value: str) -> str:

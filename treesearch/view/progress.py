@@ -129,7 +129,8 @@ class Progress:
         self._steps.clear()  # those of the questions that brought the ideas
         for proposal in event.proposals:
             dropped = f" (dropped: {text.one_line(proposal.dropped, 60)})" if proposal.dropped else ""
-            self._print(f"  idea {proposal.ordinal}  {text.one_line(proposal.idea.title, 90)}{dropped}", "cyan")
+            label = f" ({said})" if (said := text.by_hand(proposal)) else ""
+            self._print(f"  idea {proposal.ordinal}  {text.one_line(proposal.idea.title, 90)}{label}{dropped}", "cyan")
 
     @_take.register
     def _(self, event: Moved) -> None:

@@ -19,6 +19,7 @@ from treesearch.records import (
     Device,
     Entry,
     Evaluation,
+    Proposal,
     Remeasurement,
     Request,
     Resources,
@@ -159,6 +160,7 @@ def _kernels(lineage: Lineage) -> Table:
         parent = lineage.parent(entry.kernel.id)
         failed = entry.evaluation is not None and not entry.verified
         why = text.reason(entry.evaluation) if entry.evaluation and failed else text.idea_title(entry)
+        label = text.by_hand(entry.kernel.proposal)
         table.add_row(
             str(entry.kernel.round),
             entry.kernel.ordinal,
@@ -168,7 +170,7 @@ def _kernels(lineage: Lineage) -> Table:
             text.milliseconds(entry.milliseconds),
             f"{measured.eager_speedup.value:.2f}×" if measured else "–",
             f"{measured.compile_speedup.value:.2f}×" if measured and measured.compile_speedup else "–",
-            Text(text.standing(entry) or why),
+            Text(f"{text.standing(entry) or why}{f' ({label})' if label else ''}"),
             style=_row_style(entry),
         )
     return table
@@ -217,9 +219,9 @@ def kernel(
             (node.id, "bold"), f"  run {node.run} · round {node.round} · slot {node.ordinal} · ", _status_of(entry)
         )
     ]
-    if node.idea:
+    if node.idea and node.proposal:
         title = f"{text.one_line(node.idea.title)} ({node.idea.category}, expected {node.idea.expected_speedup:g}×)"
-        parts += [Text(title, style="bold"), Text(text.visible(node.idea.mechanism))]
+        parts += [Text(title, style="bold"), *_decided(node.proposal), Text(text.visible(node.idea.mechanism))]
         if node.idea.refutation:
             parts.append(Text(f"refuted if: {text.visible(node.idea.refutation)}"))
     if inspired := lineage.inspirations(node.id):
@@ -242,6 +244,15 @@ def kernel(
     if len(path) > 1:
         parts += [Text("how it came about", style="bold"), trajectory(path)]
     return Group(*parts)
+
+
+def _decided(proposal: Proposal) -> list[Text]:
+    """The idea's id, and what a person has done with it: who, when and why."""
+    lines = [Text(f"idea {proposal.id}", style="dim")]
+    for one in proposal.decisions:
+        why = f": {text.one_line(one.reason)}" if one.reason else ""
+        lines.append(Text(f"{text.HAND[one.verb]} ({text.one_line(one.by)}, {one.created[:16]}){why}", style="yellow"))
+    return lines
 
 
 def history(
@@ -314,5 +325,6 @@ def _row_style(entry: Entry) -> str:
 
 def _step_title(entry: Entry) -> str:
     notes = ["repaired"] if "r" in entry.kernel.ordinal else []
+    notes += [label] if (label := text.by_hand(entry.kernel.proposal)) else []
     notes += [found] if (found := text.standing(entry)) else []
     return f"{text.idea_title(entry)} ({'; '.join(notes)})" if notes else text.idea_title(entry)

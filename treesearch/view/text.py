@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from decimal import Decimal
 
 from treesearch.lineage import Reviewed
 from treesearch.meter import dollars
-from treesearch.records import Budget, Entry, Evaluation, Ratio, Spending, Status
+from treesearch.records import Budget, Entry, Evaluation, Proposal, Ratio, Spending, Status, Verb
 
 ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
 """A line of compiler or linker output that says what is wrong."""
 
+
+HAND = {Verb.ADD: "by hand", Verb.PIN: "pinned", Verb.BAN: "banned"}
 
 PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -56,6 +59,15 @@ def idea_title(entry: Entry) -> str:
     if entry.kernel.idea:
         return one_line(entry.kernel.idea.title, 80)
     return "straightforward kernel"
+
+
+def hand(verbs: Iterable[Verb]) -> str:
+    """What a person has done with an idea: `by hand`, `pinned`, `banned`."""
+    return ", ".join(HAND[verb] for verb in verbs)
+
+
+def by_hand(proposal: Proposal | None) -> str:
+    return hand(proposal.verbs) if proposal else ""
 
 
 def spend(spent: Spending, budget: Budget | None = None) -> str:
