@@ -14,6 +14,7 @@ import pytest
 
 from treesearch import resources
 from treesearch.archive import Archive
+from treesearch.archive.migrate import REVISIONS
 from treesearch.evaluation.build import build
 from treesearch.languages import CUDA, LANGUAGES
 from treesearch.problem import shipped
@@ -122,6 +123,12 @@ def test_the_record_is_one_small_file_without_a_log(record: Archive) -> None:
     with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_the_record_has_the_tables_of_today() -> None:
+    """Else every command that reads it upgrades a copy in memory first, which takes a second."""
+    with closing(sqlite3.connect(f"file:{resources.record()}?mode=ro&immutable=1", uri=True)) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (REVISIONS[-1],)
 
 
 def test_the_record_names_no_path_of_the_machine_it_was_made_on() -> None:
