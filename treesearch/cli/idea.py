@@ -33,7 +33,7 @@ def idea() -> None:
 @click.option("--category", default="", metavar="TEXT", help="The nearest of the six is taken [default: by the title].")
 @click.option(
     "--expected-speedup",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(min=0, min_open=True, max=1000),
     default=1.0,
     metavar="RATIO",
     help="The kernel's time over the new one's, as you expect it [default: 1].",
