@@ -72,7 +72,7 @@ def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposa
         wait(futures)
     raise_gravest([error for future in futures if (error := future.exception())])
     proposals = list(known.hand.proposals)
-    kept = list(known.hand.ideas)
+    kept: list[Idea] = []
     for share, future in zip(shares, futures, strict=True):
         for thought in _sifted(task, share, future.result(), kept):
             place = len(proposals), share.parent.kernel.id, thought.answer
