@@ -17,7 +17,7 @@ import pytest
 from treesearch import answers, prompts, resources
 from treesearch.languages import CPP, LANGUAGES
 from treesearch.lineage import Lineage
-from treesearch.prompts.extent import FEW_TRIED, FULL, Extent
+from treesearch.prompts.extent import FEW_TRIED, FULL, NO_HISTORY, Extent
 from treesearch.records import (
     Accuracy,
     Argument,
@@ -268,8 +268,8 @@ def test_the_list_of_tried_ideas_is_bounded_and_says_what_it_leaves_out() -> Non
 
 
 def test_banned_ideas_are_ruled_out_with_the_reason_and_nothing_else_is_said_otherwise() -> None:
-    def asked(*banned: Decision) -> str:
-        return prompts.ideas(PROBLEM, CPP, DEVICE, STEP, LINEAGE, 4, banned=banned, history=5)
+    def asked(*banned: Decision, extent: Extent = FEW_TRIED) -> str:
+        return prompts.ideas(PROBLEM, CPP, DEVICE, STEP, LINEAGE, 4, banned=banned, extent=extent)
 
     why = Decision("run", Verb.BAN, HALF, reason="it must\n## stay exact")
     text = asked(why, Decision("run", Verb.BAN, UNROLL))
@@ -281,6 +281,7 @@ def test_banned_ideas_are_ruled_out_with_the_reason_and_nothing_else_is_said_oth
     assert text.replace(f"## Banned ideas\n{section}", "") == asked()
     many = asked(*(Decision("run", Verb.BAN, replace(HALF, title=f"Idea {number}")) for number in range(9)))
     assert [f"- Idea {number} " in many for number in range(9)] == [False] * 4 + [True] * 5, "the newest"
+    assert "Banned" not in asked(why, extent=NO_HISTORY)
 
 
 def test_implementations_of_one_idea_are_told_apart() -> None:

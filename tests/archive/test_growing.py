@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from treesearch.archive import Archive, Finding, Kind, growing
-from treesearch.records import Edge, Kernel, Relation, Run, Status
+from treesearch.records import Decision, Edge, Kernel, Relation, Run, Status, Verb
 
 if TYPE_CHECKING:
     from tests.archive.conftest import Samples
@@ -45,8 +45,13 @@ def suspect(archive: Archive, samples: Samples, run: Run) -> None:
     archive.save_finding(Finding(first(archive, run).id, Kind.SUSPECT, "too good"))
 
 
+def ban(archive: Archive, samples: Samples, run: Run) -> None:
+    [proposal, *_] = [entry.kernel.proposal for entry in archive.entries(run.id) if entry.kernel.proposal]
+    archive.save_decision(Decision(run.id, Verb.BAN, proposal.idea, proposal.parent, proposal.id))
+
+
 Write = Callable[[Archive, "Samples", Run], object]
-WRITES = [refine, judge, judge_again, judge_elsewhere, suspect]
+WRITES = [refine, judge, judge_again, judge_elsewhere, suspect, ban]
 
 
 def agree(archive: Archive, url: str, run: Run) -> bool:

@@ -50,9 +50,9 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
             spent, answered = store.spend(run.id), store.answers(run.id)
             by = answerers.tallies(lineage.entries, answered)
             if as_json:
-                told = data.run(run, lineage, device, bound, measured, spent)
+                whole = data.run(run, lineage, device, bound, measured, spent)
                 made = [data.decision(one) for one in store.decisions(run.id)]
-                common.print_json({**told, **answerers.as_json(by), "decisions": made})
+                common.print_json({**whole, **answerers.as_json(by), "decisions": made})
             else:
                 common.out().print(tables.run(run, lineage, device, spent, bound, measured), answerers.table(by))
                 common.out().print(tables.questions(answered, store.failed_asks(run.id)))
