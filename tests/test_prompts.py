@@ -281,6 +281,8 @@ def test_banned_ideas_are_ruled_out_with_the_reason_and_nothing_else_is_said_oth
     assert text.replace(f"## Banned ideas\n{section}", "") == asked()
     many = asked(*(Decision("run", Verb.BAN, replace(HALF, title=f"Idea {number}")) for number in range(9)))
     assert [f"- Idea {number} " in many for number in range(9)] == [False] * 4 + [True] * 5, "the newest"
+    assert "4 of the ideas that a person has ruled out" in many
+    assert "What is left out" not in text
     assert "Banned" not in asked(why, extent=NO_HISTORY)
 
 

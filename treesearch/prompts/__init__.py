@@ -74,13 +74,18 @@ def ideas(
     `extent` bounds what is told.
     """
     way, before = steps(lineage.path(parent.kernel.id), extent.steps), tried(lineage, parent, extent.tried)
-    skipped = way.skipped if way else 0
+    told = banned[max(0, len(banned) - extent.tried) :]
+    skipped = {
+        "tried": before.left_out,
+        "steps": way.skipped if way else 0,
+        "banned": len(banned) - len(told),
+    }
     return templates.render(
         "ideas.md.j2",
-        **_about(problem, language, device, parent, bank, extent, tried=before.left_out, steps=skipped),
+        **_about(problem, language, device, parent, bank, extent, **skipped),
         count=count,
         known=known,
-        banned=banned[max(0, len(banned) - extent.tried) :],
+        banned=told,
         baselines=baselines,
         categories=[category.value for category in Category],
         fastest=lineage.fastest(),
@@ -149,14 +154,15 @@ def _about(
     *,
     tried: int = 0,
     steps: int = 0,
+    banned: int = 0,
 ) -> dict[str, object]:
-    """What every prompt says, as far as `extent` goes; `tried` and `steps` are what it leaves out of these."""
+    """What every prompt says, as far as `extent` goes; `tried`, `steps` and `banned` are how many it leaves out."""
     architecture = device.architecture or language.architecture
     hopper = device.kind == "cuda" and architecture.startswith("sm_90")
     whole = _profile(problem, language, device, entry)
     profile = whole if extent.profile is None else figures.excerpt(whole, extent.profile)
     unquoted = 0 if extent.bank else len(bank)
-    left_out = LeftOut(tried, steps, unquoted, hopper and not extent.pages, profile != whole)
+    left_out = LeftOut(tried, steps, banned, unquoted, hopper and not extent.pages, profile != whole)
     return {
         "problem": problem,
         "language": language,
@@ -170,7 +176,7 @@ def _about(
         "profile": profile,
         "bank": bank if extent.bank else (),
         "extent": extent,
-        "left_out": left_out if extent != FULL else None,
+        "left_out": left_out if extent != FULL and left_out != LeftOut() else None,
     }
 
 

@@ -44,6 +44,8 @@ class LeftOut:
     """Ideas that were tried."""
     steps: int = 0
     """Steps of the way to the parent."""
+    banned: int = 0
+    """Ideas that a person has ruled out."""
     bank: int = 0
     """Kernels of other problems."""
     pages: bool = False
