@@ -90,7 +90,8 @@ def _print(problem: Problem, report: Report) -> None:
         f"{problem.name}: tolerance {problem.tolerance:g}, precision {problem.precision}, oracle {report.oracle}"
     )
     if report.skipped:
-        click.echo(f"kinds of stress that the reference does not survive: {', '.join(report.skipped)}")
+        skipped = ", ".join(report.skipped)
+        click.echo(f"kinds of stress left out, beyond the reference's range or what rounding allows: {skipped}")
     if report.right:
         click.echo(f"no mutants, for they do exactly what the reference does: {', '.join(report.right)}")
     common.out().print(mutants.table(report))

@@ -45,7 +45,7 @@ class Deck:
     oracle: str
     seed: int
     skipped: tuple[str, ...]
-    """Kinds of stress left out because the reference's answer was not finite or did not exist."""
+    """Kinds of stress left out: the answer was not finite, did not exist, or rounding operands would change it much."""
     moved_bytes: int
     """What every correct kernel reads and writes in each nominal call, at least."""
     fixed: tuple[str, ...]

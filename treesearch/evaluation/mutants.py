@@ -49,7 +49,7 @@ class Report:
     verdicts: tuple[Verdict, ...]
     oracle: str
     skipped: tuple[str, ...]
-    """Kinds of stress that the reference does not survive."""
+    """Kinds of stress that are left out, as in `Deck.skipped`."""
     right: tuple[str, ...] = ()
     """Mutants that are no mutants of this problem, because they do exactly what the reference does."""
 

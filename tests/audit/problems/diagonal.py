@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-side = 2048
-columns = 256
+side = 4096
+columns = 128
 
 
 class Model(nn.Module):
