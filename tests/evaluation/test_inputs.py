@@ -367,7 +367,12 @@ def test_striped_contents_have_what_is_large_in_one_threads_columns() -> None:
         columns = (striped.mean(dim=0) > 6).nonzero().flatten()
         assert len(columns) in (8, 16, 32)
         assert len(set((columns % (1024 // len(columns))).tolist())) == 1
-    assert STRESS["striped"](torch.zeros(()), torch.Generator()) == 16
+
+
+@pytest.mark.parametrize("kind", STRESS)
+@pytest.mark.parametrize("shape", [(), (1,), (3, 1), (2, 200)])
+def test_contents_of_any_shape_keep_it(kind: str, shape: tuple[int, ...]) -> None:
+    assert STRESS[kind](torch.ones(shape), torch.Generator().manual_seed(1)).shape == shape
 
 
 @pytest.mark.parametrize(

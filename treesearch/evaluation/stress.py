@@ -33,7 +33,7 @@ def _striped(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     among = LANES[int(torch.randint(len(LANES), (1,), generator=generator, device=x.device))]
     place = torch.randint(among, (1,), generator=generator, device=x.device)
     columns = torch.arange(x.shape[-1] if x.dim() else 1, device=x.device)
-    return torch.where(columns % among == place % columns.numel(), 16 + 8 * x, x)
+    return torch.where(columns % among == place % columns.numel(), 16 + 8 * x, x).view(x.shape)
 
 
 def _one_in_all(value: float) -> Change:
