@@ -48,9 +48,8 @@ def of_run(session: Session, run_id: str) -> tuple[r.Decision, ...]:
     return tuple(map(decision_of, rows))
 
 
-def proposals_of(session: Session, run_id: str) -> Callable[[s.IdeaRow], r.Proposal]:
-    """What makes a proposal of a run's row, with the decisions about it."""
-    known = of_run(session, run_id)
+def proposals_of(known: tuple[r.Decision, ...]) -> Callable[[s.IdeaRow], r.Proposal]:
+    """What makes a proposal of a row, with the decisions about it, given all of its run's."""
 
     def proposal(row: s.IdeaRow) -> r.Proposal:
         found = mapping.proposal_of(row)

@@ -82,7 +82,7 @@ class Growing:
         new = set(session.scalars(there)) - self._kernels.keys()
         query = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
         query = query.where(s.KernelRow.run == self.run, _among(s.KernelRow.id, new))
-        proposal_of = decisions.proposals_of(session, self.run)
+        proposal_of = decisions.proposals_of(decided)
         for row, idea in session.execute(query) if new else ():
             self._entries = None
             self._kernels[row.id] = mapping.kernel_of(row, proposal_of(idea) if idea else None)

@@ -227,7 +227,7 @@ class Reader:
             query = query.where(s.IdeaRow.round == round)
         with self._reading() as session:
             rows = session.scalars(query.order_by(s.IdeaRow.round, s.IdeaRow.ordinal))
-            return tuple(map(decisions.proposals_of(session, run_id), rows))
+            return tuple(map(decisions.proposals_of(decisions.of_run(session, run_id)), rows))
 
     def decisions(self, run_id: str) -> tuple[Decision, ...]:
         """What a person decided about ideas of a run, oldest first."""
@@ -241,7 +241,7 @@ class Reader:
                 s.KernelRow, _unique(session, s.KernelRow.id, id_or_prefix, f"kernel in {self._place}")
             )
             idea = session.get(s.IdeaRow, row.idea) if row.idea else None
-            proposal = decisions.proposals_of(session, row.run)(idea) if idea else None
+            proposal = decisions.proposals_of(decisions.of_run(session, row.run))(idea) if idea else None
             return run_record(session, session.get_one(s.RunRow, row.run)), mapping.kernel_of(row, proposal)
 
     def evaluations(self, kernel_id: str) -> tuple[Evaluation, ...]:

@@ -155,7 +155,7 @@ class Drawer:
     def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
         eager = self._forward(state, seed, inputs)
-        expected = self._expected(state, seed, inputs, eager)
+        expected = self._exact(state, seed, inputs) or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
         return compared(eager, expected), largest
@@ -191,24 +191,22 @@ class Drawer:
         assign(model, {name: tensor.clone() for name, tensor in state.items()})
         return self.reference.forward(model, inputs)
 
-    def _expected(
-        self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value], eager: list[torch.Tensor]
-    ) -> list[torch.Tensor]:
+    def _exact(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
+        """The float64 outputs; none where the reference cannot run in it."""
         model = self._model(seed)
         assign(model, {name: tensor.clone() for name, tensor in state.items()})
         expected, label = oracle.answer(self.reference, model, inputs)
         if label != "float64":
             self.oracle = label
-        return expected or [out.double() if out.is_floating_point() else out for out in eager]
+        return expected
 
     def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
         wrong: recurrent networks of random weights are that way."""
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3)
         rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
-        weights = {name: jolted(tensor, generator) for name, tensor in state.items()}
-        found = self._expected(weights, call.model_seed, rounded, self._forward(weights, call.model_seed, rounded))
-        moved = compared(found, answers.expected).norms
+        about = {name: jolted(tensor, generator) for name, tensor in state.items()}, call.model_seed, rounded
+        moved = compared(self._exact(*about) or _widened(self._forward(*about)), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
 
@@ -231,6 +229,10 @@ class Drawer:
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
     return magnitude(tensor) if tensor.is_floating_point() else 0.0
+
+
+def _widened(outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [out.double() if out.is_floating_point() else out for out in outputs]
 
 
 def _unary(change: Callable[[torch.Tensor], torch.Tensor]) -> Change:
