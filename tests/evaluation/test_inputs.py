@@ -11,7 +11,7 @@ from treesearch.evaluation import calls, inputs
 from treesearch.evaluation.calls import NOMINAL, Call
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import Deck
-from treesearch.evaluation.stress import ALIGNED, GAINS, STRESS, align, regained, shared_length
+from treesearch.evaluation.stress import ALIGNED, GAINS, SORTED, STRESS, align, regained, shared_length
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 
@@ -390,3 +390,31 @@ def test_inputs_that_no_draw_changes_are_named(forward: str, drawn: str, fixed: 
 
 def test_buffers_that_nothing_changes_are_named() -> None:
     assert set(deck_of(LINEAR).fixed) == {"mask", "nothing", "norm_num_batches_tracked"}
+
+
+PRODUCT = """
+from torch import nn
+import torch
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return a @ b
+
+def get_inputs():
+    return [torch.randn(512, 256), torch.randn(256, 256)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_sorted_contents_leave_a_product_that_survives_rounding() -> None:
+    """With both sorted, a row of the product is nearly its row's sum times a column, and that sum may be nearly 0."""
+    subject, reference = problem.from_source("product", PRODUCT), Reference("product", PRODUCT)
+    (call,) = [one for one in inputs.draw(subject, reference, PROTOCOL, 5).calls if one.stratum == SORTED]
+    a, b = call.values["a"], call.values["b"]
+    assert torch.equal(a, a.sort(dim=-1, descending=True).values)
+    assert not torch.equal(b, b.sort(dim=-1, descending=True).values)
+    expected = call.answers.expected[0]
+    rounded = a.half().double() @ b.half().double()
+    assert ((rounded - expected).norm(dim=1) <= 1e-3 * expected.norm(dim=1)).all()

@@ -49,8 +49,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _observe(moment: Moment) -> None:
     if moment.result is not None and moment.result.ran:
-        line = report.said(moment.result)[0]
-        print(f"{moment.done}/{moment.total} {line}", file=sys.stderr, flush=True)
+        lines = "\n".join(report.said(moment.result))
+        print(f"{moment.done}/{moment.total} {lines}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,6 +15,7 @@ from treesearch.evaluation.stress import (
     ALIGNED,
     GAINS,
     JOLT,
+    SORTED,
     STRESS,
     Change,
     align,
@@ -171,7 +172,11 @@ class Drawer:
             if call.stratum == ALIGNED:
                 tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
                 change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
-            inputs = [altered(value, change, call.scale, generator) for value in inputs]
+            changed = _largest_floating(inputs) if call.stratum == SORTED else range(len(inputs))
+            inputs = [
+                altered(value, change if index in changed else _same, call.scale, generator)
+                for index, value in enumerate(inputs)
+            ]
             if self.weights_seed is None:
                 if call.stratum == GAINS:
                     parameters = {name: regained(own, call.scale, generator) for name, own in parameters.items()}
@@ -229,6 +234,16 @@ class Drawer:
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
     return magnitude(tensor) if tensor.is_floating_point() else 0.0
+
+
+def _largest_floating(values: Sequence[Value]) -> Sequence[int]:
+    """Where the largest floating-point tensor is, as the only element; of several the first; empty without one."""
+    sizes = [value.numel() if isinstance(value, torch.Tensor) and value.is_floating_point() else 0 for value in values]
+    return [sizes.index(max(sizes))] if any(sizes) else []
+
+
+def _same(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+    return x
 
 
 def _widened(outputs: list[torch.Tensor]) -> list[torch.Tensor]:

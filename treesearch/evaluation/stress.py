@@ -9,7 +9,7 @@ import torch
 
 from treesearch.problem.reference import Value
 
-ALIGNED, GAINS = "aligned", "gains"
+ALIGNED, GAINS, SORTED = "aligned", "gains", "sorted"
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 JOLT = 2.0**-11
@@ -85,13 +85,14 @@ STRESS: dict[str, Change] = {
     "peak": _one_in_all(FAR),
     "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
-    "sorted": lambda x, _: x.sort(dim=-1, descending=True).values,
+    SORTED: lambda x, _: x.sort(dim=-1, descending=True).values,
     "striped": _striped,
     ALIGNED: lambda x, _: x,
     GAINS: lambda x, _: x,
 }
 """How each kind of stress changes a nominal floating-point input (as float32). `weights` and `gains` (`regained`)
-change only weights, and how `aligned` does depends on the shapes of all tensors of the call (`align`)."""
+change only weights, how `aligned` does depends on the shapes of all tensors of the call (`align`), and only the largest
+input is `sorted`: of two whose rows all look alike, sums of products may nearly cancel, which no rounding survives."""
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
