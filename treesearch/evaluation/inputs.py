@@ -13,7 +13,7 @@ from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer, Made
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.stress import AMBIGUOUS, STRESS
+from treesearch.evaluation.stress import AMBIGUOUS, GAINS, STRESS
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference
 from treesearch.records import Problem, Protocol, Role
@@ -160,9 +160,10 @@ class _Seeds:
 
 
 def _kinds(problem: Problem, reference: Reference) -> list[str]:
-    """Kinds of stress, the problem's own ones included."""
+    """Kinds of stress that have something to change, the problem's own ones included."""
     indices = any(not argument.dtype.startswith(FLOATING) for argument in problem.signature.of(Role.OUTPUT))
-    general = [name for name in STRESS if not (indices and name in AMBIGUOUS)]
+    left_out = {*(AMBIGUOUS if indices else ()), *(() if problem.signature.of(Role.PARAMETER) else (GAINS,))}
+    general = [name for name in STRESS if name not in left_out]
     return [*general, *(name for name in reference.stress if name not in STRESS)]
 
 

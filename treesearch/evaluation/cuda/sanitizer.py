@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import device
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.walls import Walls, readable, toolchain
-from treesearch.problem import memory
 from treesearch.problem.reference import Reference
 from treesearch.records import Argument, Problem, Role
 
@@ -41,9 +39,6 @@ MOST_CHARACTERS = 800
 """Of what one tool says."""
 MOST_BYTES = 4 << 30
 """Of a problem's tensors; larger ones are not tried, since each access takes many times longer under a tool."""
-BOOKS = 4
-"""A tool's books on memory, and the memory, in times the latter."""
-CONTEXT_BYTES = 1 << 30
 SCRIPT = Path(__file__).with_name("once.py")
 SEED = 20
 
@@ -58,10 +53,9 @@ def tool() -> str | None:
 
 
 def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sanitized:
-    """Call a built kernel once under each tool, on contents that are always the same, for `seconds` at the most.
+    """Call a built kernel once under each tool, on contents that are always the same, in `seconds` altogether.
 
-    The tools run beside each other as far as there is memory: most of their time they spend in rewriting the kernel's
-    instructions, on one core each. Holds no lock: whoever calls sees to it that nothing is timed meanwhile.
+    Holds no lock: whoever calls sees to it that nothing is timed meanwhile.
     """
     started = time.monotonic()
     path, needed = tool(), problem.bytes_read + problem.bytes_written
@@ -69,20 +63,18 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sa
         return Sanitized("", (), f"not run: {NAME} is not installed", 0.0)
     if needed > MOST_BYTES:
         return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
-    with tempfile.TemporaryDirectory(prefix="treesearch-") as folder, ThreadPoolExecutor(_at_once(needed)) as pool:
+    findings, ended, not_run = [], [], ""
+    with tempfile.TemporaryDirectory(prefix="treesearch-") as folder:
         write_call(Path(folder), library, problem, cudart)
-        end = started + seconds
-        ran = pool.map(lambda name: _run(path, name, Path(folder), library, cudart, end), TOOLS)
-        said = dict(zip(TOOLS, ran, strict=True))
-    findings = "\n".join(one.findings for one in said.values() if one.findings)
-    not_run = next((one.not_run for one in said.values() if one.not_run), "")
-    ended = tuple(name for name, one in said.items() if not one.not_run)
-    return Sanitized(findings, ended, not_run, time.monotonic() - started)
-
-
-def _at_once(needed: int) -> int:
-    """Tools that may run beside each other, where each needs so many bytes on the GPU, and room for its own books."""
-    return max(1, min(len(TOOLS), memory.available("cuda") // (BOOKS * needed + CONTEXT_BYTES)))
+        for name in TOOLS:
+            left = seconds - (time.monotonic() - started)
+            said = _run(path, name, Path(folder), library, cudart, left)
+            if said.not_run:
+                not_run = said.not_run
+                break
+            ended.append(name)
+            findings += [said.findings] if said.findings else []
+    return Sanitized("\n".join(findings), tuple(ended), not_run, time.monotonic() - started)
 
 
 @dataclass(frozen=True)
@@ -93,11 +85,10 @@ class _Said:
     not_run: str = ""
 
 
-def _run(path: str, name: str, folder: Path, library: Path, cudart: str, end: float) -> _Said:
-    seconds = max(end - time.monotonic(), 0.1)
+def _run(path: str, name: str, folder: Path, library: Path, cudart: str, seconds: float) -> _Said:
     finished = sandbox.run(
         command(path, name, folder),
-        seconds=seconds,
+        seconds=max(seconds, 0.1),
         limits=sandbox.Limits(file=1 << 30),
         cwd=folder,
         walls=walls(path, folder, library, cudart),
