@@ -22,6 +22,8 @@ from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Device, Evaluation, Protocol, Status
 
 DEADLINE_SECONDS = 6.0
+PATIENT_SECONDS = 20.0
+"""For modules on a GPU: Triton compiles in their first call, which takes some seconds on a machine that never did."""
 NOMINAL_CALLS = 4
 REPEATS = 3
 EVERY = 1 << 30
@@ -120,7 +122,8 @@ def _evaluator(group: Group, without: Checks) -> Evaluator:
     path, language, kind, inspected = group
     subject = problem.load(str(path))
     threads = device.cores() if kind == "cpu" else 1
-    protocol = Protocol(subject.tolerance, DEADLINE_SECONDS, threads, NOMINAL_CALLS, REPEATS)
+    deadline = PATIENT_SECONDS if (language, kind) == ("module", "cuda") else DEADLINE_SECONDS
+    protocol = Protocol(subject.tolerance, deadline, threads, NOMINAL_CALLS, REPEATS)
     return Evaluator(
         subject, languages.named(language), protocol, _local(kind), promoted=EVERY if inspected else 0, without=without
     )
