@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import time
+from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -29,7 +30,7 @@ from treesearch.evaluation import bundle as bundles
 from treesearch.evaluation import cache, device, noise, results
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
-from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.evaluator import Attempted, Evaluator
 from treesearch.evaluation.results import Results, Verdict
 from treesearch.records import Device, Evaluation, Status, codec
 
@@ -61,9 +62,10 @@ def work(
 ) -> Worked:
     """Judge a bundle's kernels into a results file, by default `NAME.results.jsonl` beside it.
 
-    Every verdict is on disk before the next kernel's turn, so a kill loses the kernel in hand at most, and the same
-    call goes on. `say` gets a line for each verdict, `announce` what takes a while. With `any_device` kernels are
-    judged here although they wait for another device; nobody but a person will take such results.
+    Every verdict is on disk before the next kernel's turn, but for those of the few fastest so far, which wait for a
+    closer look at the end: a kill loses these and the kernel in hand at most, and the same call goes on. `say` gets a
+    line for each verdict, `announce` what takes a while. With `any_device` kernels are judged here although they wait
+    for another device; nobody but a person will take such results.
 
     Raises UsageError for a bundle, or a results file, that does not fit.
     """
@@ -143,21 +145,49 @@ def _measured_again(packed: Bundle, hardware: Device, left: Sequence[Due], annou
 
 
 def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say) -> Iterator[Verdict]:
-    """Builds side by side, judgements one after another as builds come."""
+    """Builds side by side, judgements one after another as builds come; at the end, a closer look at the fastest.
+
+    Which these are is known only then, and a sanitizer takes longer than all else.
+    """
     if not left:
         return
     language = languages.named(packed.language)
     with (
-        Evaluator(
-            packed.problem, language, packed.protocol, hardware, announce=announce, promoted=packed.promoted
-        ) as evaluator,
+        Evaluator(packed.problem, language, packed.protocol, hardware, announce=announce) as evaluator,
         _builders() as pool,
     ):
         builds = {pool.submit(_built, evaluator, kernel): kernel for kernel in left}
+        fastest: list[_Held] = []
         for build in as_completed(builds):
             built, parent = build.result()
-            judged = evaluator.judge(built, parent=parent, incumbent=packed.incumbent)
-            yield _verdict(packed, builds[build], judged)
+            one = _Held(builds[build], parent, evaluator.attempt(built, packed.incumbent))
+            for passed in _overtaken(fastest, one, packed.promoted):
+                yield _verdict(packed, passed.kernel, evaluator.conclude(passed.attempted))
+            if one in fastest:
+                time_taken = f"{one.attempted.milliseconds:.3g} ms"
+                announce(f"{_one_line(one.kernel.id)} is right and takes {time_taken}; a closer look comes at the end")
+        for one in fastest:
+            judged = evaluator.conclude(one.attempted, one.parent, closely=True)
+            yield _verdict(packed, one.kernel, judged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A kernel whose verdict waits until it is known whether it is one of the fastest."""
+
+    kernel: Due
+    parent: Built | None
+    attempted: Attempted
+
+
+def _overtaken(fastest: list[_Held], one: _Held, most: int) -> list[_Held]:
+    """Put a kernel in its place among the fastest, and return those that are not, or no longer, among so many."""
+    if not one.attempted.sound:
+        return [one]
+    insort(fastest, one, key=lambda held: held.attempted.milliseconds)
+    overtaken = fastest[most:]
+    del fastest[most:]
+    return overtaken
 
 
 def _built(evaluator: Evaluator, kernel: Due) -> tuple[Built, Built | None]:

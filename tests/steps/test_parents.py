@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,11 +16,11 @@ from treesearch.evaluation import bundle
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.duel import Duelled
-from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.evaluator import Attempted, Evaluator
 from treesearch.languages import CPP
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions
-from treesearch.records import Entry, Evaluation, Outcome, Protocol, Ratio
+from treesearch.records import Entry, Evaluation, Outcome, Protocol, Ratio, Status, Timing
 from treesearch.testing import ScriptedEndpoint, ScriptedEvaluator
 
 COMPARED = Duelled(Ratio(2.0, 1.9, 2.1), 20, Outcome.FASTER)
@@ -45,22 +46,24 @@ class Asked:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Evaluators as they are, except that every duel comes out the same."""
-    noted, judge = Asked(), Evaluator.judge
+    noted, attempt, conclude = Asked(), Evaluator.attempt, Evaluator.conclude
 
-    def judged(
-        self: Evaluator, built: Built, *, parent: Built | None = None, incumbent: float | None = None
-    ) -> Evaluation:
-        if not self._thorough:  # the winner's final measurement comes after all that is asked here
-            noted.parents[built.library] = parent.library if parent else None
+    def attempted(self: Evaluator, built: Built, incumbent: float | None = None) -> Attempted:
         noted.incumbents.append(incumbent)
         noted.promoted.add(self._promoted)
-        return judge(self, built, parent=parent, incumbent=incumbent)
+        return attempt(self, built, incumbent)
+
+    def concluded(self: Evaluator, one: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:
+        if not self._thorough:  # the winner's final measurement comes after all that is asked here
+            noted.parents[one.built.library] = parent.library if parent else None
+        return conclude(self, one, parent, closely=closely)
 
     def duel(self: Evaluator, first: Built, second: Built) -> Duelled:
         noted.duels.append((first.library, second.library))
         return COMPARED
 
-    monkeypatch.setattr(Evaluator, "judge", judged)
+    monkeypatch.setattr(Evaluator, "attempt", attempted)
+    monkeypatch.setattr(Evaluator, "conclude", concluded)
     monkeypatch.setattr(Evaluator, "duel", duel)
     return noted
 
@@ -231,9 +234,37 @@ class TestElsewhere:
         child, parent = libraries(packed.kernels[0].source), libraries(packed.kernels[0].parent)
         assert asked.duels == [(child, parent)]
         assert asked.incumbents == [0.25, 0.25]
-        assert asked.promoted == {2}
         compared = {name: one.measurement.parent_speedup for name, one in verdicts.items() if one.measurement}
         assert compared == {"k0": COMPARED.ratio, "k1": None}
+
+    @pytest.mark.parametrize(("promoted", "expected"), [(1, [2.0]), (2, [2.0, 3.0]), (9, [2.0, 3.0, 4.0, 5.0])])
+    def test_the_other_machine_looks_closely_at_the_fastest_of_all(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, promoted: int, expected: list[float]
+    ) -> None:
+        times, looked_at = iter([4.0, 2.0, 5.0, 3.0]), []
+        attempt, conclude = Evaluator.attempt, Evaluator.conclude
+
+        def attempted(self: Evaluator, built: Built, incumbent: float | None = None) -> Attempted:
+            one = attempt(self, built, incumbent)
+            if one.outcome is None:
+                return one
+            measured = replace(one.outcome.measurement, kernel=Timing((next(times),)))
+            return replace(one, outcome=replace(one.outcome, measurement=measured))
+
+        def concluded(
+            self: Evaluator, one: Attempted, parent: Built | None = None, *, closely: bool = False
+        ) -> Evaluation:
+            looked_at.extend([one.milliseconds] if closely else [])
+            return conclude(self, one, parent, closely=closely)
+
+        monkeypatch.setattr(Evaluator, "attempt", attempted)
+        monkeypatch.setattr(Evaluator, "conclude", concluded)
+        marks = ["one", "two", "three", "four"]
+        sources = [scripted.source(scripted.WRONG), *(scripted.source(mark=mark) for mark in marks)]
+        packed = replace(bundle.read(away.packed(tmp_path, sources)), promoted=promoted)
+        verdicts = self.judged(tmp_path, packed)
+        assert looked_at == expected
+        assert Counter(one.status for one in verdicts.values()) == {Status.VERIFIED: 4, Status.WRONG: 1}
 
     def test_a_parent_that_does_not_build_there_is_no_error(self, tmp_path: Path, asked: Asked) -> None:
         packed = self.given(tmp_path)

@@ -22,8 +22,9 @@ from treesearch.cli import common
 def work(bundles: tuple[Path, ...], output: Path | None, any_device: bool) -> None:
     """Judge the kernels of each BUNDLE, which `treesearch run` packed on another machine.
 
-    Every verdict is on disk before the next kernel's turn: after a crash, the same command goes on. A bundle runs
-    programs, so take none from somebody whose program you would not run.
+    Every verdict is on disk before the next kernel's turn, but for the fastest, which are looked at closely at the end:
+    after a crash, the same command goes on. A bundle runs programs, so take none from somebody whose program you would
+    not run.
 
     On a machine with nothing but Python, torch and a compiler: python -m treesearch.work BUNDLE…
     """

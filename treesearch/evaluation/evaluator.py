@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -97,6 +98,27 @@ class Bench:
             buffers.close()
 
 
+@dataclass(frozen=True)
+class Attempted:
+    """A build that was verified and timed, or why it was not."""
+
+    built: Built
+    status: Status
+    error: str
+    seconds: float = 0.0
+    outcome: Outcome | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether it was found right, and its time is not in doubt."""
+        return self.status is Status.VERIFIED
+
+    @property
+    def milliseconds(self) -> float:
+        """Median of the measured times; infinity where there are none."""
+        return self.outcome.measurement.kernel.median if self.outcome else math.inf
+
+
 class Evaluator:
     """Judges candidates of one problem in one language on this machine, on one deck of inputs.
 
@@ -181,8 +203,17 @@ class Evaluator:
         than `incumbent` (ms) is timed with few samples. Raises MachineError where the reference itself, or the process
         that times it, fails.
         """
+        attempted = self.attempt(built, incumbent)
+        closely = attempted.sound and self._promotes(attempted.milliseconds)
+        judged = self.conclude(attempted, parent, closely=closely)
+        if closely and judged.status is not Status.VERIFIED:
+            self._times.remove(attempted.milliseconds)
+        return judged
+
+    def attempt(self, built: Built, incumbent: float | None = None) -> Attempted:
+        """The first half of `judge`, for whoever sees many kernels before it is known which of them matter."""
         if built.library is None:
-            return self._evaluation(Status.BUILD_FAILED, built, built.error)
+            return Attempted(built, Status.BUILD_FAILED, built.error)
         started = time.monotonic()
         try:
             bench = self._ready_bench()
@@ -192,12 +223,21 @@ class Evaluator:
                 if outcome.blemish:
                     outcome = min(outcome, self._try(bench, built.library, incumbent), key=lambda one: one.blemish)
         except Failed as failure:
-            return self._evaluation(failure.status, built, failure.error, time.monotonic() - started)
-        if not outcome.doubt and self._promotes(outcome):
+            return Attempted(built, failure.status, failure.error, time.monotonic() - started)
+        status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
+        return Attempted(built, status, outcome.doubt, time.monotonic() - started, outcome)
+
+    def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:
+        """The other half: the evaluation. What was found right may be looked at `closely`, as if promoted: by a
+        sanitizer, beside its parent, and by a profiler."""
+        built, outcome, started = attempted.built, attempted.outcome, time.monotonic()
+        if built.library is None or outcome is None:
+            return self._evaluation(attempted.status, built, attempted.error, attempted.seconds)
+        if closely and attempted.sound:
             outcome = self._compared(built, parent, self._inspected(built.library, outcome))
             outcome = self._profiled(built.library, outcome)
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
-        seconds = time.monotonic() - started
+        seconds = attempted.seconds + time.monotonic() - started
         labels = self._labels(built.library, outcome)
         return self._evaluation(status, built, outcome.doubt, seconds, outcome, labels)
 
@@ -257,11 +297,10 @@ class Evaluator:
         assert self._lane is not None, "it was made with the bench"
         return replace(self._lane.walls(library), without=self._without)
 
-    def _promotes(self, outcome: Outcome) -> bool:
+    def _promotes(self, milliseconds: float) -> bool:
         """Whether a kernel is one of the fastest so far, so that it may seed a round."""
-        time_taken = outcome.measurement.kernel.median
-        faster = sum(other <= time_taken for other in self._times)
-        self._times.append(time_taken)
+        faster = sum(other <= milliseconds for other in self._times)
+        self._times.append(milliseconds)
         return faster < self._promoted
 
     def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
@@ -272,7 +311,6 @@ class Evaluator:
         with cache.timing(self._lane.lock):
             said = self._lane.inspect(library, self.problem)
         if said.findings:
-            self._times.remove(outcome.measurement.kernel.median)
             return replace(outcome, doubt=f"compute-sanitizer: {said.findings}")
         return outcome if said.not_run else replace(outcome, labels=(*outcome.labels, Label.SANITIZED))
 
