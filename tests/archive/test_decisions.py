@@ -106,6 +106,7 @@ def test_an_archive_from_before_decisions_is_upgraded_when_it_is_opened(tmp_path
         rows = archive.rounds(run.id), archive.proposals(run.id), archive.entries(run.id)
         archive.seal()
     with closing(sqlite3.connect(path)) as older, older:
+        older.execute("DROP TABLE turns")  # which came later still
         older.execute("DROP TABLE decisions")
         older.execute("ALTER TABLE rounds DROP COLUMN decisions")
         older.execute("ALTER TABLE ideas DROP COLUMN decision")

@@ -269,7 +269,27 @@ def failed_ask_of(row: s.FailedAskRow) -> FailedAsk:
     return FailedAsk(row.request, row.model, row.error, row.text, _usage_of(row), row.created)
 
 
-def _usage_of(row: s.AnswerRow | s.FailedAskRow) -> r.Usage:
+def turn_row(request: r.Request, turn: r.Turn) -> s.TurnRow:
+    return s.TurnRow(
+        request=request.id,
+        model=turn.model,
+        number=turn.number,
+        run=request.run,
+        message=turn.message,
+        reports=[s.clean(report) for report in turn.reports],
+        input_tokens=turn.usage.input_tokens,
+        output_tokens=turn.usage.output_tokens,
+        cost_usd=turn.usage.cost_usd,
+        seconds=turn.seconds,
+        created=now(),
+    )
+
+
+def turn_of(row: s.TurnRow) -> r.Turn:
+    return r.Turn(row.model, row.number, row.message, tuple(row.reports), _usage_of(row), row.seconds)
+
+
+def _usage_of(row: s.AnswerRow | s.FailedAskRow | s.TurnRow) -> r.Usage:
     return r.Usage(row.input_tokens, row.output_tokens, row.cost_usd)
 
 

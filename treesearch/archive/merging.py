@@ -59,6 +59,7 @@ def _parts(run: s.RunRow) -> tuple[tuple[type[s.Base], ColumnElement[bool]], ...
         (s.DecisionRow, s.DecisionRow.run == run.id),
         (s.AnswerRow, s.AnswerRow.run == run.id),
         (s.FailedAskRow, s.FailedAskRow.run == run.id),
+        (s.TurnRow, s.TurnRow.run == run.id),
         (s.IdeaRow, s.IdeaRow.run == run.id),
         (s.KernelRow, s.KernelRow.run == run.id),
         (s.EdgeRow, s.EdgeRow.child.in_(kernels)),

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import CompoundSelect, func, select, union_all
+from sqlalchemy import CompoundSelect, Exists, exists, func, select, union_all
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import decisions, findings, mapping, verdicts
@@ -39,6 +39,7 @@ from treesearch.records import (
     Spending,
     Stage,
     Status,
+    Turn,
 )
 
 _CANDIDATES = 8
@@ -183,6 +184,19 @@ class Reader:
         with self._reading() as session:
             rows = session.scalars(query.order_by(s.FailedAskRow.created, s.FailedAskRow.id))
             return tuple(map(mapping.failed_ask_of, rows))
+
+    def turns(self, request_id: str) -> tuple[Turn, ...]:
+        """What models said to a question before they answered it, each model's in order."""
+        query = select(s.TurnRow).where(s.TurnRow.request == request_id)
+        with self._reading() as session:
+            rows = session.scalars(query.order_by(s.TurnRow.model, s.TurnRow.number))
+            return tuple(map(mapping.turn_of, rows))
+
+    def open_turns(self, run_id: str) -> tuple[Turn, ...]:
+        """Turns of a run that led to no answer of their model, or to none yet: no answer counts what they took."""
+        query = select(s.TurnRow).where(s.TurnRow.run == run_id, ~_led_to_an_answer())
+        with self._reading() as session:
+            return tuple(map(mapping.turn_of, session.scalars(query.order_by(s.TurnRow.created))))
 
     def spend(self, run_id: str) -> Spending:
         """What a run's answers and failed attempts took, as far as it is known.
@@ -330,7 +344,7 @@ def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
 
 
 def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | None]]:
-    """Tokens and money of a run's answers, and of those failed attempts that were billed."""
+    """Tokens and money of a run's answers, and of those failed attempts, and turns without one, that were billed."""
     answered, failed = s.AnswerRow, s.FailedAskRow
     given = select(answered.input_tokens, answered.output_tokens, answered.cost_usd).where(
         answered.run == run_id, answered.failure == ""
@@ -338,4 +352,14 @@ def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | 
     wasted = select(failed.input_tokens, failed.output_tokens, failed.cost_usd).where(
         failed.run == run_id, failed.input_tokens.is_not(None)
     )
-    return union_all(given, wasted)
+    said = s.TurnRow
+    unanswered = select(said.input_tokens, said.output_tokens, said.cost_usd).where(
+        said.run == run_id, said.input_tokens.is_not(None), ~_led_to_an_answer()
+    )
+    return union_all(given, wasted, unanswered)
+
+
+def _led_to_an_answer() -> Exists:
+    """Whether a turn's question was answered by the same model, whose answer counts what the turn took."""
+    answered = s.AnswerRow
+    return exists().where(answered.id == s.TurnRow.request, answered.model == s.TurnRow.model, answered.failure == "")

@@ -186,6 +186,27 @@ class FailedAskRow(Base):
     created: Mapped[str]
 
 
+class TurnRow(Base):
+    """What a model said in place of an answer: calls of a tool. `request` is no foreign key: an answer may never come.
+
+    `answers` counts the tokens and the price of those turns that led to an answer of the same model once more.
+    """
+
+    __tablename__ = "turns"
+
+    request: Mapped[str] = mapped_column(primary_key=True)
+    model: Mapped[str] = mapped_column(primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    message: Mapped[str]
+    reports: Mapped[Json]
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    cost_usd: Mapped[float | None]
+    seconds: Mapped[float | None]
+    created: Mapped[str]
+
+
 class DecisionRow(Base):
     """A person's word about an idea, which follows it; `about` is the id of a row of `ideas` or of this table."""
 

@@ -41,6 +41,7 @@ from treesearch.records import (
     Round,
     Run,
     RunState,
+    Turn,
     Usage,
 )
 
@@ -121,6 +122,10 @@ class Archive(Reader):
         """Store one attempt that brought no answer, with what the model said all the same and what that cost; every
         call is an attempt of its own."""
         self._insert(mapping.failed_ask_row(request, model, error, text, usage))
+
+    def save_turn(self, request: Request, turn: Turn) -> None:
+        """Store what a model said on the way to its answer, before the next call is made."""
+        self._insert(mapping.turn_row(request, turn))
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 

@@ -1,6 +1,6 @@
 """The nouns of treesearch as frozen records. Standard library only; illegal states cannot be built."""
 
-from treesearch.records.asking import Answer, Request, Sampling, Stage, Usage
+from treesearch.records.asking import Answer, Request, Sampling, Stage, ToolCall, Turn, Usage
 from treesearch.records.budgets import Budget, Price, Spending
 from treesearch.records.digest import digest
 from treesearch.records.evaluations import (
@@ -70,6 +70,8 @@ __all__ = [
     "Stage",
     "Status",
     "Timing",
+    "ToolCall",
+    "Turn",
     "Usage",
     "Verb",
     "digest",
