@@ -9,7 +9,7 @@ import pytest
 
 from treesearch.errors import LimitReached, ModelUnavailable, Waiting
 from treesearch.meter import EXPECTED, Meter, dollars
-from treesearch.records import Answer, Budget, Price, Request, Stage, Usage
+from treesearch.records import Answer, Budget, Price, Request, Stage, Turn, Usage
 
 PROMPT = "x" * 350
 READ = 100
@@ -26,13 +26,15 @@ def answer(usage: Usage | None = None, model: str = "openai/s", text: str = "y" 
 
 
 def ask(meter: Meter, usage: Usage | None = None, stage: Stage = Stage.KERNEL) -> Answer:
-    with meter.asking(request(stage)) as priced:
-        return priced(answer(usage))
+    with meter.asking(request(stage)) as ticket:
+        return ticket.priced(answer(usage))
 
 
-def fail(meter: Meter, error: Exception, asked: threading.Event | None = None) -> None:
-    """Ask a question that ends in an error, having said that it was asked."""
-    with meter.asking(request()):
+def fail(meter: Meter, error: Exception, asked: threading.Event | None = None, said: Turn | None = None) -> None:
+    """Ask a question that ends in an error, having said that it was asked, and after what a model said."""
+    with meter.asking(request()) as ticket:
+        if said:
+            ticket.heard(said)
         if asked:
             asked.set()
         raise error
@@ -144,9 +146,9 @@ class TestInFlight:
 
         thread = threading.Thread(target=second)
         thread.start()
-        with meter.asking(request()) as priced:
+        with meter.asking(request()) as ticket:
             first.set()
-            priced(answer())
+            ticket.priced(answer())
         thread.join()
         assert asked == ["1 of 1 evaluations are used"]
 
@@ -222,6 +224,61 @@ class TestWarnings:
         said: list[str] = []
         Meter(Budget(usd=10.0), counted=[(request(), answer(Usage(0, 0, cost))) for cost in spent], warn=said.append)
         assert len(said) == words
+
+
+def turn(usage: Usage | None = None, text: str = "z" * 35) -> Turn:
+    return Turn("openai/s", 0, text, usage=usage or Usage())
+
+
+class TestConversations:
+    """Calls before the answer. Each writes 400 tokens at most, so that the first may take 500."""
+
+    def test_a_call_has_room_where_there_is_room_for_one_more_after_it(self) -> None:
+        """The one after it reads what it wrote: 500 tokens, and writes 400."""
+        for limit, room in ((1399, False), (1400, True)):
+            with Meter(Budget(tokens=limit), max_tokens=400).asking(request()) as ticket:
+                assert ticket.has_room("") is room
+
+    def test_what_was_said_so_far_is_read_again(self) -> None:
+        with Meter(Budget(tokens=1400), max_tokens=400).asking(request()) as ticket:
+            assert ticket.has_room("")
+            assert not ticket.has_room("y")
+
+    def test_room_that_is_given_up_goes_to_a_question_that_waits(self) -> None:
+        """Of 1,499 tokens, 1,400 are in flight; then 600, for the answer alone, beside which another takes 500."""
+        meter, answered = Meter(Budget(tokens=1499), max_tokens=400), list[Answer]()
+        second = threading.Thread(target=lambda: answered.append(ask(meter, Usage(0, 0))))
+        with meter.asking(request()) as ticket:
+            assert ticket.has_room("")
+            second.start()
+            assert not ticket.has_room("y" * 350)
+            second.join(60)
+            assert len(answered) == 1
+
+    def test_what_a_model_says_is_priced_and_counted_at_once_and_its_answer_by_itself(self) -> None:
+        meter = Meter(Budget(usd=0.02), [PRICE], max_tokens=100)
+        with meter.asking(request()) as ticket:
+            assert ticket.heard(turn(Usage(100, 50, 9.0))).usage == Usage(100, 50, 0.002)
+            assert meter._used.usd == pytest.approx(0.002)
+            ticket.priced(answer(Usage(100, 100)))
+        assert meter._used.usd == pytest.approx(0.005)
+
+    def test_what_was_said_counts_though_no_answer_came(self) -> None:
+        """100 tokens read and 10 written, as far as the texts tell."""
+        meter = Meter(Budget(tokens=110), max_tokens=10)
+        with pytest.raises(ModelUnavailable):
+            fail(meter, ModelUnavailable("gone"), said=turn())
+        assert refusal(meter, Usage()) == "110 of 110 tokens are used"
+
+    def test_turns_that_led_to_no_answer_before_count(self) -> None:
+        meter = Meter(Budget(usd=1.0), [PRICE], unanswered=[turn(Usage(0, 0, 0.75)), turn(Usage(0, 0, 0.25))])
+        assert refusal(meter, Usage()) == "$1.00 of $1.00 are used"
+
+    def test_a_meter_that_is_closed_has_no_room(self) -> None:
+        meter = Meter()
+        with meter.asking(request()) as ticket:
+            meter.close()
+            assert not ticket.has_room("")
 
 
 class TestRecords:

@@ -193,6 +193,11 @@ def test_a_repair_after_wrong_results() -> None:
     check_golden("repair_wrong", ask_repair(WRONG))
 
 
+@pytest.mark.parametrize("language", ["cpp", "cuda"])
+def test_a_tool_to_build_with(language: str) -> None:
+    check_golden(f"workbench_{language}", prompts.workbench(LANGUAGES[language], 4))
+
+
 # ── properties ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -343,7 +348,7 @@ def test_templates_fail_on_a_name_that_does_not_exist() -> None:
 def test_every_template_is_used() -> None:
     templates = {path.name for path in resources.prompts().glob("*.md.j2")}
     texts = "".join(path.read_text() for path in resources.prompts().glob("*.md.j2"))
-    entrances = {"ideas.md.j2", "kernel.md.j2", "repair.md.j2"}
+    entrances = {"ideas.md.j2", "kernel.md.j2", "repair.md.j2", "workbench.md.j2"}
     chosen = {one.contract for one in LANGUAGES.values()}
     chosen |= {f"_categories_{kind}.md.j2" for one in LANGUAGES.values() for kind in one.device_kinds}
     assert {name for name in templates if f'"{name}"' not in texts} == entrances | chosen

@@ -252,6 +252,7 @@ def _meter(task: Task, listed: Sequence[Price]) -> Meter:
         listed=listed,
         max_tokens=config.sampling.max_tokens,
         counted=task.archive.answers(task.run.id) if config.budget.spends else (),
+        unanswered=task.archive.open_turns(task.run.id) if config.budget.spends else (),
         warn=lambda words: task.observe(BudgetUsed(words)),
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from treesearch.errors import LimitReached, Waiting
-from treesearch.records import Answer, Budget, Price, Request, Stage
+from treesearch.records import Answer, Budget, Price, Request, Stage, Turn, Usage
 
 CHARACTERS_PER_TOKEN = 3.5
 """Of prompts and kernels, where nobody counted their tokens."""
@@ -94,7 +94,7 @@ class Meter:
 
     A question counts from when it is asked: with its estimated tokens at the dearest price, and with its own once its
     answer is there. One that does not fit waits while others are in flight, since they may take less than was
-    estimated. `counted` are the answers that the run has already.
+    estimated. `counted` are the answers that the run has already, `unanswered` turns that led to none.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class Meter:
         listed: Sequence[Price] = (),
         max_tokens: int | None = None,
         counted: Iterable[tuple[Request, Answer]] = (),
+        unanswered: Iterable[Turn] = (),
         warn: Callable[[str], None] = silent,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -121,34 +122,30 @@ class Meter:
         self._clock, self._started = clock, clock()
         for request, answer in counted:
             self._used += self._taken(request, answer)
+        for turn in unanswered:
+            self._used += self._bill(turn.model, turn.usage)
         self._say(self._due())
 
     @contextmanager
-    def asking(self, request: Request) -> Iterator[Callable[[Answer], Answer]]:
-        """Inside the block a question is in flight; what it yields counts the answer, and returns it with its price.
+    def asking(self, request: Request) -> Iterator[Ticket]:
+        """Inside the block a question is in flight; the ticket prices and counts what comes of it.
 
         Raises LimitReached where the budget does not allow the question.
         """
         estimate = self._estimate(request)
-        answers: list[Answer] = []
-
-        def priced(answer: Answer) -> Answer:
-            price = self._prices.get(answer.model)
-            answers.append(replace(answer, usage=price.paid(answer.usage)) if price else answer)
-            return answers[-1]
-
+        ticket = Ticket(self, request, estimate)
         self._admit(estimate)
         try:
-            yield priced
+            yield ticket
         except Waiting:  # it is asked, and its answer is on its way
-            self._settle(estimate, estimate)
+            self._settle(ticket.reserved, ticket.reserved)
             raise
         except BaseException:  # Ctrl-C too: whoever failed to get an answer has nothing in flight any more
-            self._settle(estimate, Amount())
+            self._settle(ticket.reserved, Amount())
             raise
         with self._changed:
-            taken = sum((self._taken(request, answer) for answer in answers), Amount())
-        self._settle(estimate, taken)
+            taken = sum((self._taken(request, answer) for answer in ticket.answers), Amount())
+        self._settle(ticket.reserved, taken)
 
     def close(self) -> None:
         """Admit nothing more: questions that wait for their turn are not asked."""
@@ -170,6 +167,30 @@ class Meter:
                     return
                 self._changed.wait()
 
+    def _extended(self, ticket: Ticket, conversation: str) -> bool:
+        """Whether the budget has room for one more call after that which reads `conversation`; then both are in flight.
+
+        If not, the one is all the same: a question that was admitted gets its answer.
+        """
+        with self._changed:
+            read, written = tokens(ticket.request.prompt + conversation), self._written(ticket.request.stage)
+            one = Amount(self._dearest(read, written), read + written, 1)
+            both = one + Amount(self._dearest(read + written, written), read + 2 * written)
+            self._in_flight -= ticket.reserved
+            fits = not self._closed and not self._objection(self._used + self._in_flight, both)
+            ticket.reserved = both if fits else one
+            self._in_flight += ticket.reserved
+            self._changed.notify_all()
+        return fits
+
+    def _heard(self, ticket: Ticket, turn: Turn) -> None:
+        with self._changed:
+            written = turn.usage.output_tokens or 0
+            self._longest[ticket.request.stage] = max(written, self._longest.get(ticket.request.stage, 0))
+            self._used += self._bill(turn.model, turn.usage, (ticket.request.prompt, turn.message))
+            due = self._due()
+        self._say(due)
+
     def _objection(self, used: Amount, asked: Amount) -> str:
         """Why a question may not be asked, or nothing."""
         pairs = zip(self._gauges(used), self._gauges(used + asked), strict=True)
@@ -177,10 +198,14 @@ class Meter:
 
     def _estimate(self, request: Request) -> Amount:
         """An idea needs a kernel to be worth asking for, so that every question may lead to one."""
-        read = tokens(request.prompt)
-        written = self._max_tokens or self._longest.get(request.stage) or EXPECTED[request.stage]
-        dearest = max((price.of(read, written) for price in self._listed.values()), default=0.0)
-        return Amount(dearest, read + written, 1)
+        read, written = tokens(request.prompt), self._written(request.stage)
+        return Amount(self._dearest(read, written), read + written, 1)
+
+    def _written(self, stage: Stage) -> int:
+        return self._max_tokens or self._longest.get(stage) or EXPECTED[stage]
+
+    def _dearest(self, read: int, written: int) -> float:
+        return max((price.of(read, written) for price in self._listed.values()), default=0.0)
 
     # ── counting ────────────────────────────────────────────────────────────────────────────────
 
@@ -197,13 +222,23 @@ class Meter:
         took its place alone."""
         if answer.failure:
             return Amount(kernels=int(request.stage is not Stage.IDEAS))
-        read = tokens(request.prompt) if answer.usage.input_tokens is None else answer.usage.input_tokens
         written = tokens(answer.text) if answer.usage.output_tokens is None else answer.usage.output_tokens
         self._longest[request.stage] = max(written, self._longest.get(request.stage, 0))
-        price, cost = self._listed.get(answer.model), answer.usage.cost_usd
+        bill = self._bill(answer.model, answer.usage, (request.prompt, answer.text))
+        return replace(bill, kernels=int(request.stage is not Stage.IDEAS))
+
+    def _bill(self, model: str, usage: Usage, texts: tuple[str, str] = ("", "")) -> Amount:
+        """Dollars and tokens of a call; those that nobody counted are estimated by what was read and written."""
+        read = tokens(texts[0]) if usage.input_tokens is None else usage.input_tokens
+        written = tokens(texts[1]) if usage.output_tokens is None else usage.output_tokens
+        price, cost = self._listed.get(model), usage.cost_usd
         if cost is None:
             cost = price.of(read, written) if price else 0.0
-        return Amount(cost, read + written, int(request.stage is not Stage.IDEAS))
+        return Amount(cost, read + written)
+
+    def _paid(self, model: str, usage: Usage) -> Usage:
+        price = self._prices.get(model)
+        return price.paid(usage) if price else usage
 
     # ── telling ─────────────────────────────────────────────────────────────────────────────────
 
@@ -227,3 +262,27 @@ class Meter:
         spent = {"usd": used.usd, "tokens": used.tokens, "evaluations": used.kernels, "minutes": minutes}
         limits = {name: getattr(self._budget, name) for name in spent}
         return [Gauge(name, spent[name], most) for name, most in limits.items() if most is not None]
+
+
+class Ticket:
+    """A question in flight, to which a model may say something before it answers; for one thread."""
+
+    def __init__(self, meter: Meter, request: Request, reserved: Amount) -> None:
+        self.request, self.reserved = request, reserved
+        self.answers: list[Answer] = []
+        self._meter = meter
+
+    def priced(self, answer: Answer) -> Answer:
+        """Count the answer, and return it with its price."""
+        self.answers.append(replace(answer, usage=self._meter._paid(answer.model, answer.usage)))
+        return self.answers[-1]
+
+    def heard(self, turn: Turn) -> Turn:
+        """Count what a model said before it answered, and return it with its price."""
+        told = replace(turn, usage=self._meter._paid(turn.model, turn.usage))
+        self._meter._heard(self, told)
+        return told
+
+    def has_room(self, conversation: str) -> bool:
+        """Whether the budget has room for one more call after that which reads the prompt and `conversation`."""
+        return self._meter._extended(self, conversation)

@@ -68,6 +68,7 @@ class ScriptedEvaluator:
 
     def __init__(self, verdict: Callable[[str], float | Failing], *, language: str = "cpp", eager: float = 1.0) -> None:
         self.protocol = Protocol(1e-2)
+        self.builds_here = True
         self.judged: list[str] = []
         self._verdict = verdict
         self._language = languages.named(language)
@@ -152,6 +153,8 @@ class HttpReply:
     """Break the connection off in place of a response."""
     refusal: str = ""
     """What the model says in place of an answer, as OpenAI's `refusal`."""
+    calls: Sequence[tuple[str, str]] = ()
+    """Tools that the model calls in place of an answer: of each the name and the arguments, JSON if they are sound."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str | None = None
     """Sent as it is, in place of a well-formed response."""
@@ -167,7 +170,10 @@ class HttpReply:
         message: dict[str, Any] = {"role": "assistant", "content": self.text}
         if self.refusal:
             message = {"role": "assistant", "content": None, "refusal": self.refusal}
-        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        if self.calls:
+            message["tool_calls"] = [_call(place, *call) for place, call in enumerate(self.calls)]
+        reason = "tool_calls" if self.calls and self.finish_reason == "stop" else self.finish_reason
+        choice = {"index": 0, "message": message, "finish_reason": reason}
         completion = {"id": "scripted", "object": "chat.completion", "created": 0, "model": self.model}
         return completion | {"choices": [choice]} | self._usage()
 
@@ -176,6 +182,15 @@ class HttpReply:
             return {}
         read, written = self.usage
         return {"usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}}
+
+
+def _call(place: int, name: str, arguments: str) -> dict[str, Any]:
+    return {"id": f"call_{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def building(*sources: str) -> HttpReply:
+    """A reply that calls the tool `build`, with each of the sources."""
+    return HttpReply(calls=[("build", json.dumps({"source": source})) for source in sources])
 
 
 MALFORMED = HttpReply(body='{"choices": [')
@@ -205,6 +220,7 @@ class Call:
     """Reading of time.monotonic() on arrival, in seconds."""
     parameters: Mapping[str, Any]
     """The request's JSON without its messages."""
+    messages: Sequence[Mapping[str, Any]]
 
 
 class ScriptedEndpoint:
@@ -242,7 +258,8 @@ class ScriptedEndpoint:
     def respond(self, posted: Mapping[str, Any]) -> HttpReply:
         """Log a request and give its response, after the delay asked for."""
         parameters = {name: value for name, value in posted.items() if name != "messages"}
-        call = Call(posted["messages"][-1]["content"], time.monotonic(), parameters)
+        messages = posted["messages"]
+        call = Call(messages[-1]["content"], time.monotonic(), parameters, messages)
         with self._lock:
             self.calls.append(call)
         reply = self._reply(call.prompt)

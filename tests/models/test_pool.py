@@ -37,6 +37,10 @@ def pool(*models: Model) -> Pool:
     return Pool(models, models)
 
 
+def answerer(asked: Pool, turn: int, request: Request = KERNEL) -> str:
+    return asked.ask(request, turn)[1].model
+
+
 # ── whose turn it is ────────────────────────────────────────────────────────────────────────────
 
 
@@ -71,14 +75,14 @@ def test_ideas_and_kernels_come_from_the_models_of_their_role() -> None:
     config = Config(models=("x/a", "x/b=2"), idea_models=("x/c",))
     opened: dict[str, Model] = {name: answering(name) for name in ("x/a", "x/b", "x/c")}
     asked = Pool.of(config, opened)
-    assert {asked.ask(IDEAS, turn).model for turn in range(6)} == {"x/c"}
-    assert Counter(asked.ask(KERNEL, turn).model for turn in range(6)) == {"x/a": 2, "x/b": 4}
+    assert {answerer(asked, turn, IDEAS) for turn in range(6)} == {"x/c"}
+    assert Counter(answerer(asked, turn) for turn in range(6)) == {"x/a": 2, "x/b": 4}
 
 
 def test_the_same_turn_falls_to_the_same_model_in_another_process() -> None:
     first, second = (pool(answering("a"), answering("b"), answering("c")) for _ in range(2))
-    one = [first.ask(KERNEL, turn).model for turn in (0, 1, 2, 3, 4)]
-    assert one == [second.ask(KERNEL, turn).model for turn in (0, 1, 2, 3, 4)]
+    one = [answerer(first, turn) for turn in (0, 1, 2, 3, 4)]
+    assert one == [answerer(second, turn) for turn in (0, 1, 2, 3, 4)]
     assert [first.whose(KERNEL, turn).name for turn in (4, 0)] == [one[4], one[0]]
 
 
@@ -87,7 +91,7 @@ def test_the_same_turn_falls_to_the_same_model_in_another_process() -> None:
 
 @pytest.mark.parametrize("error", [ModelUnavailable("down"), QuestionRefused("no"), AnswersExhausted("none")])
 def test_where_a_model_fails_another_of_its_role_answers_under_its_own_name(error: Exception) -> None:
-    answer = pool(failing("a", error), answering("b")).ask(KERNEL, 0)
+    _, answer = pool(failing("a", error), answering("b")).ask(KERNEL, 0)
     assert (answer.text, answer.model) == ("by b", "b")
 
 
@@ -99,7 +103,7 @@ def test_a_model_of_another_role_is_not_asked() -> None:
 def test_a_model_that_failed_for_good_is_asked_last_from_then_on() -> None:
     dead = failing("a", ModelUnavailable("down"))
     asked = pool(dead, answering("b"))
-    assert {asked.ask(KERNEL, turn).model for turn in range(4)} == {"b"}
+    assert {answerer(asked, turn) for turn in range(4)} == {"b"}
     assert len(dead.requests) == 1
 
 

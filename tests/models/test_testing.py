@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 from treesearch.records import Request, Stage
-from treesearch.testing import MALFORMED, HttpReply, ScriptedEndpoint, ScriptedModel
+from treesearch.testing import MALFORMED, HttpReply, ScriptedEndpoint, ScriptedModel, building
 
 REQUEST = Request("run", 0, Stage.IDEAS, "problem", "", "0", "prompt")
 
@@ -55,6 +55,15 @@ def test_an_endpoint_speaks_chat_completions_and_logs_its_calls() -> None:
     (call,) = endpoint.calls
     assert (call.prompt, call.parameters) == ("hello", {"model": "m"})
     assert before < call.at < time.monotonic()
+
+
+def test_an_endpoint_calls_tools() -> None:
+    with ScriptedEndpoint(lambda _: building("int x;")) as endpoint:
+        (choice,) = json.loads(post(endpoint, "hello"))["choices"]
+    (called,) = choice["message"]["tool_calls"]
+    assert (called["function"]["name"], choice["finish_reason"]) == ("build", "tool_calls")
+    assert json.loads(called["function"]["arguments"]) == {"source": "int x;"}
+    assert endpoint.calls[0].messages == [{"role": "user", "content": "hello"}]
 
 
 def test_an_endpoint_sends_a_body_as_it_is() -> None:

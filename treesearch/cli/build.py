@@ -26,9 +26,10 @@ def build(problem: str, file: str, device: str, archive: str | None) -> None:
     It needs no GPU, runs nothing, and says nothing of how fast or how right the kernel is. A FILE's suffix says its
     language: .cpp or .cu.
     """
-    from treesearch import feedback, languages
+    from treesearch import languages
     from treesearch.api import read_source
     from treesearch.evaluation.build import build as compiled
+    from treesearch.evaluation.build import told
     from treesearch.problem import load
     from treesearch.view.text import visible
 
@@ -36,8 +37,7 @@ def build(problem: str, file: str, device: str, archive: str | None) -> None:
     if not language.sealed:
         raise UsageError("A module is compiled when it is imported; run it, or judge it with `treesearch evaluate`.")
     built = compiled(load(problem), language, source, _architecture(device, language, archive))
-    said = feedback.of_build(language, built.record.log, built.error, built.mixes)
-    click.echo(f"{'It builds' if built.library else 'It does not build'}: {built.record.command}\n\n{visible(said)}")
+    click.echo(visible(told(language, built)))
     if built.library is None:
         raise click.exceptions.Exit(1)
 

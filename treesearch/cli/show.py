@@ -11,22 +11,25 @@ from treesearch.errors import UsageError
 
 if TYPE_CHECKING:
     from treesearch.archive import Archive
-    from treesearch.records import Entry, Resources, Run
+    from treesearch.records import Entry, Request, Resources, Run
 
 
 @click.command()
 @click.argument("name", metavar="[RUN|KERNEL]", required=False)
 @click.option("--prompt", is_flag=True, help="Print the prompt that a kernel, or an answer, came of.")
 @click.option("--answer", is_flag=True, help="Print the answer that a kernel came of.")
+@click.option("--builds", is_flag=True, help="Print what was built before that answer, and what was said of it.")
 @click.option("--profile", is_flag=True, help="Print what a model gets to read of a kernel's verdict.")
 @common.archive_option
 @common.json_option
-def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: str | None, as_json: bool) -> None:
+def show(
+    name: str | None, prompt: bool, answer: bool, builds: bool, profile: bool, archive: str | None, as_json: bool
+) -> None:
     """Show a run with all its kernels, or one kernel with its idea, verdict and source; by default the latest run.
 
-    With --prompt or --answer, what a model was asked and what it said: of a kernel, or of any answer by its id. With
-    --profile, what is known of a kernel: its time under the measured roofs, its launches, its instructions, its first
-    wrong elements.
+    With --prompt or --answer, what a model was asked and what it said: of a kernel, or of any answer by its id; with
+    --builds, what it built before it answered, where it could call a tool for that. With --profile, what is known of a
+    kernel: its time under the measured roofs, its launches, its instructions, its first wrong elements.
 
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
@@ -34,9 +37,9 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
     from treesearch.view import answerers, data, ideas, tables, text
 
     with common.archives(archive) as stores:
-        if prompt or answer:
+        if prompt or answer or builds:
             request, said = common.exchange(stores, name)
-            click.echo(text.visible(request.prompt if prompt else said.text))
+            click.echo(text.visible(_turns(stores, request) if builds else request.prompt if prompt else said.text))
             return
         store, run, kernel = common.find(stores, name)
         if profile:
@@ -69,6 +72,14 @@ def show(name: str | None, prompt: bool, answer: bool, profile: bool, archive: s
         else:
             again = data.final_of(measured, kernel, device.id)
             common.out().print(tables.kernel(entry, lineage, taken, bound, again), tables.history(*past))
+
+
+def _turns(stores: list[Archive], request: Request) -> str:
+    """What models built on the way to an answer."""
+    from treesearch.view import turns
+
+    found = (store.turns(request.id) for store in stores)
+    return turns.text(next(filter(None, found), ()))
 
 
 def _taken(entry: Entry) -> tuple[Resources, ...]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from treesearch import feedback
 from treesearch.errors import MachineError, ToolchainError
 from treesearch.evaluation import cache, checks, disassembly, sandbox
 from treesearch.evaluation.checks import Check, Checks
@@ -80,6 +81,12 @@ def build(
                 f"The disk that holds {cache.folder()} is full; free some space and run again."
             ) from error
         raise MachineError(f"Cannot build in {cache.folder()}: {error}.") from error
+
+
+def told(language: Language, built: Built) -> str:
+    """Whether a source builds, by which command, and what the compiler and the disassembler say; bounded."""
+    said = feedback.of_build(language, built.record.log, built.error, built.mixes)
+    return f"{'It builds' if built.library else 'It does not build'}: {built.record.command}\n\n{said}"
 
 
 def sweep() -> None:

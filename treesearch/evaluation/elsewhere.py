@@ -38,11 +38,13 @@ class Elsewhere:
         self.protocol = protocol
         self.device = hardware
         self._announce = announce
-        self._builds_here: bool | None = None
+        self._able: bool | None = None
         self._lock = threading.Lock()
 
     def build(self, source: str) -> Built:
-        return build.build(self.problem, self.language, source, self.device.architecture) if self._able() else UNBUILT
+        if not self.builds_here:
+            return UNBUILT
+        return build.build(self.problem, self.language, source, self.device.architecture)
 
     def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation | None:
         """A verdict on what does not build; None for everything else, which its device must judge and compare."""
@@ -78,13 +80,14 @@ class Elsewhere:
         """With the text that models get to read."""
         return replace(evaluation, profile=feedback.text(self.problem, self.language, self.device, evaluation))
 
-    def _able(self) -> bool:
+    @property
+    def builds_here(self) -> bool:
         with self._lock:
-            if self._builds_here is None:
-                self._builds_here = self._tried()
-                if not self._builds_here:
+            if self._able is None:
+                self._able = self._tried()
+                if not self._able:
                     self._announce(f"kernels cannot be built for {self.device.name} here, only there")
-            return self._builds_here
+            return self._able
 
     def _tried(self) -> bool:
         """Whether an empty kernel builds: a compiler may be absent, or older than the target."""

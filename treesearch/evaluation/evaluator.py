@@ -127,6 +127,9 @@ class Evaluator:
     of its own that sees only its buffers.
     """
 
+    builds_here = True
+    """What it judges it has built, here."""
+
     def __init__(
         self,
         problem: Problem,

@@ -24,9 +24,11 @@ from treesearch.models.prices import prices
 from treesearch.models.providers import PROVIDERS, Provider, default_model, keys_present
 from treesearch.models.questions import Question, lying
 from treesearch.models.replay import Recordings, ReplayModel
+from treesearch.models.workbench import MOST_BUILDS, Workbench
 from treesearch.records import Sampling
 
 __all__ = [
+    "MOST_BUILDS",
     "PROVIDERS",
     "ApiModel",
     "CommandModel",
@@ -40,6 +42,7 @@ __all__ = [
     "Question",
     "Recordings",
     "ReplayModel",
+    "Workbench",
     "check",
     "close",
     "default_model",

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import os
 import threading
 import time
 import warnings
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from functools import cached_property, partial
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from treesearch.errors import ModelUnavailable, UnknownModel
+from treesearch.errors import ModelUnavailable, ToolsRefused, UnknownModel
 from treesearch.models.base import ModelOptions, OnFailure
-from treesearch.models.failures import Asked, Failure, Kind, classify, examined, one_line, sentence
+from treesearch.models.failures import Asked, Failure, Kind, classify, examined, one_line, sentence, with_tools
 from treesearch.models.persistent import Persistent, within
 from treesearch.models.providers import PROVIDERS, provider_named
-from treesearch.records import Answer, Sampling, Usage
+from treesearch.models.workbench import OFFER, Workbench, converse, messages
+from treesearch.records import Answer, Request, Sampling, Turn, Usage
+
+T = TypeVar("T")
+Message = dict[str, Any]
+"""In OpenAI's form."""
 
 OURS = ("file", "cmd", "replay")
 """Prefixes that never reach litellm, offered as corrections all the same."""
@@ -26,7 +35,7 @@ HOW_TO_NAME = (
 
 
 class ApiModel(Persistent):
-    """A model named by a litellm string."""
+    """A model named by a litellm string. One that can call functions may build before it answers."""
 
     def __init__(
         self,
@@ -40,6 +49,7 @@ class ApiModel(Persistent):
         super().__init__(name, options, on_failure)
         self.sampling = sampling or Sampling()
         self.provider, self._default_base = _provider(name)
+        self._refuses_tools = False
 
     def check(self) -> None:
         """Raises ModelUnavailable where the provider's key is missing; touches no network."""
@@ -49,25 +59,60 @@ class ApiModel(Persistent):
                 f"{self.name} needs a key of {self.provider}; set {missing} (any text where the endpoint needs none)"
             )
 
+    def ask_at(self, workbench: Workbench, request: Request) -> tuple[Request, Answer]:
+        """The question as it was put and its answer, as `ask` gives it: with the workbench where the model, its
+        endpoint and the budget allow that. The answer's usage and time are those of the last call alone.
+        """
+        self.check()
+        if self._calls_functions and not self._refuses_tools and (workbench.said(self.name) or workbench.has_room(())):
+            try:
+                put = workbench.put(request)
+                return put, converse(self.name, workbench, partial(self._said_at, put))
+            except ToolsRefused:
+                self._refuses_tools = True
+        return request, self.ask(request)
+
+    def _said_at(self, request: Request, turns: Sequence[Turn], offered: bool) -> Answer | Turn:
+        """What the model says after some turns."""
+        return self._until_said(request, lambda: self._attempt_at(messages(request.prompt, turns), offered))
+
     def _attempt(self, prompt: str) -> Answer | Failure:
+        return self._exchange([{"role": "user", "content": prompt}], {}, self._answer)
+
+    def _attempt_at(self, conversation: list[Message], offered: bool) -> Answer | Turn | Failure:
+        outcome = self._exchange(conversation, self._offer(offered), self._answer_or_turn)
+        return with_tools(outcome, begun=len(conversation) > 1) if isinstance(outcome, Failure) else outcome
+
+    def _exchange(
+        self, conversation: list[Message], offer: dict[str, Any], read: Callable[[Any, float], T]
+    ) -> T | Failure:
         started = time.monotonic()
         try:
-            response = within(self.options.timeout_seconds, lambda: self._call(prompt))
-            return self._answer(response, time.monotonic() - started)
+            response = within(self.options.timeout_seconds, lambda: self._call(conversation, offer))
+            return read(response, time.monotonic() - started)
         # The transport raises its own errors, its clients' and bare KeyErrors alike; each becomes a Failure.
         except Exception as error:
             return classify(error)
 
-    def _call(self, prompt: str) -> Any:
+    def _call(self, conversation: list[Message], offer: dict[str, Any]) -> Any:
         return _litellm().completion(
             model=self.name,
-            messages=[{"role": "user", "content": prompt}],
+            messages=conversation,
             timeout=self.options.timeout_seconds,
             num_retries=0,
             max_retries=0,
             api_base=self.options.api_base,
             **self._parameters(),
+            **offer,
         )
+
+    def _offer(self, offered: bool) -> dict[str, Any]:
+        """What says that there is a tool, or that it may be called no more; whoever has called it needs it named."""
+        # Otherwise litellm imports a server of tools, which needs packages that we do not install.
+        offer: dict[str, Any] = {"tools": [deepcopy(OFFER)], "_skip_mcp_handler": True}
+        if not offered and self._declares("tool_choice"):
+            offer["tool_choice"] = "none"
+        return offer
 
     def _parameters(self) -> dict[str, Any]:
         sampling = self.sampling
@@ -84,6 +129,17 @@ class ApiModel(Persistent):
 
     def _declares(self, parameter: str) -> bool:
         return parameter in (_litellm().get_supported_openai_params(self.name) or ())
+
+    @cached_property
+    def _calls_functions(self) -> bool:
+        """Whether litellm lists it so, by its name or that of the model behind a provider that passes questions on."""
+        names = (self.name, self.name.partition("/")[2])
+        return self._declares("tools") and any(_litellm().supports_function_calling(name) for name in names if name)
+
+    def _answer_or_turn(self, response: Any, seconds: float) -> Answer | Turn | Failure:
+        if response.choices and response.choices[0].message.tool_calls:
+            return Turn(self.name, 0, _as_json(response.choices[0].message), usage=_usage(response), seconds=seconds)
+        return self._answer(response, seconds)
 
     def _answer(self, response: Any, seconds: float) -> Answer | Failure:
         if not response.choices:
@@ -120,6 +176,13 @@ class ApiModel(Persistent):
         prefix = self.provider.upper()
         from_environment = os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
         return self.options.api_base or from_environment or self._default_base or self.provider
+
+
+def _as_json(message: Any) -> str:
+    """A message as it can be given back, without fields that say nothing: not every endpoint knows all of them."""
+    fields = message.model_dump(exclude_none=True)
+    aside = {name: value for name, value in fields.pop("provider_specific_fields", {}).items() if value is not None}
+    return json.dumps({**fields, **({"provider_specific_fields": aside} if aside else {})})
 
 
 def _refusal(message: Any) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from treesearch import answers
-from treesearch.errors import ModelError, ModelUnavailable, PromptTooLong, QuestionRefused
+from treesearch.errors import ModelError, ModelUnavailable, PromptTooLong, QuestionRefused, ToolsRefused
 from treesearch.records import Answer
 
 LONGEST_REASON = 300
@@ -33,9 +33,10 @@ class Kind(StrEnum):
     TOO_LONG = "context overflow"
     FILTERED = "content filter"
     REFUSED = "request refused"
+    TOOLS = "tools refused"
 
 
-FINAL = (Kind.KEY, Kind.NO_MODEL, Kind.TOO_LONG, Kind.FILTERED, Kind.REFUSED)
+FINAL = (Kind.KEY, Kind.NO_MODEL, Kind.TOO_LONG, Kind.FILTERED, Kind.REFUSED, Kind.TOOLS)
 """The same request would fail again."""
 
 NO_CONNECTION = ("ConnectionRefusedError", "gaierror", "ConnectError", "ConnectTimeout", "UnsupportedProtocol")
@@ -44,6 +45,9 @@ LOST_CONNECTION = ("ConnectionResetError", "BrokenPipeError", "ReadError", "Writ
 
 FILTERS = re.compile(r"content.?(?:policy|filter|management)|usage polic|invalid_prompt|safety system", re.IGNORECASE)
 """How providers say that a filter, not a mistake, stands behind an error of status 400."""
+
+TOOLS = re.compile(r"tool|function.?call", re.IGNORECASE)
+"""How endpoints say that they take no tools; their status may be any."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Failure:
 
     def error(self, message: str) -> ModelError:
         """The exception for when no attempt is left."""
-        kinds = {Kind.TOO_LONG: PromptTooLong, Kind.FILTERED: QuestionRefused}
+        kinds = {Kind.TOO_LONG: PromptTooLong, Kind.FILTERED: QuestionRefused, Kind.TOOLS: ToolsRefused}
         return kinds.get(self.kind, ModelUnavailable)(message)
 
 
@@ -87,6 +91,15 @@ def classify(error: BaseException) -> Failure:
     kind = _kind(error)
     named = {Kind.UNREACHABLE: NO_CONNECTION, Kind.LOST: LOST_CONNECTION}.get(kind, ())
     return Failure(kind, one_line(str(_link(error, named) or error)), _retry_after(error))
+
+
+def with_tools(failure: Failure, *, begun: bool) -> Failure:
+    """A failed attempt that offered tools: whether these are what stood in the way.
+
+    Where the conversation has `begun`, a refusal of any other request means its form.
+    """
+    named = failure.kind in (Kind.REFUSED, Kind.NO_MODEL, Kind.BROKEN) and TOOLS.search(failure.reason)
+    return replace(failure, kind=Kind.TOOLS) if named or (begun and failure.kind is Kind.REFUSED) else failure
 
 
 def _kind(error: BaseException) -> Kind:

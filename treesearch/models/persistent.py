@@ -48,8 +48,12 @@ class Persistent(ABC):
     def ask(self, request: Request) -> Answer:
         """The answer. Raises ModelUnavailable, or QuestionRefused for a question that will never be answered."""
         self.check()
+        return self._until_said(request, lambda: self._attempt(request.prompt))
+
+    def _until_said(self, request: Request, attempt: Callable[[], T | Failure]) -> T | Answer:
+        """What comes of a call that is made until it brings something, or for the last time."""
         failures: list[Failure] = []
-        while isinstance(outcome := self._in_turn(request.prompt), Failure):
+        while isinstance(outcome := self._in_turn(attempt), Failure):
             if outcome.said and outcome.kind is Kind.CUT_OFF and self._is_enough(failures):
                 return outcome.said
             failures.append(outcome)
@@ -60,9 +64,9 @@ class Persistent(ABC):
             time.sleep(self._pause(len(failures), outcome))
         return outcome
 
-    def _in_turn(self, prompt: str) -> Answer | Failure:
+    def _in_turn(self, attempt: Callable[[], T | Failure]) -> T | Failure:
         with self._gate.passed():
-            outcome = self._attempt(prompt)
+            outcome = attempt()
         if isinstance(outcome, Failure) and self._is_patient(outcome):
             self._gate.rest(outcome.retry_after or 0.0)
         return outcome

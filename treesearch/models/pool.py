@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from treesearch.errors import AnswersExhausted, ModelError, ModelUnavailable, PromptTooLong, QuestionRefused
+from treesearch.models.api import ApiModel
 from treesearch.models.base import Model
+from treesearch.models.workbench import Workbench
 from treesearch.records import Answer, Config, Request, Stage
 
 SET_ASIDE_SECONDS = 300.0
@@ -75,8 +77,9 @@ class Pool:
         models = self._of_role(request)
         return models[turn % len(models)]
 
-    def ask(self, request: Request, turn: int) -> Answer:
-        """The answer of the model whose turn it is, or of another of its role where that fails.
+    def ask(self, request: Request, turn: int, workbench: Workbench | None = None) -> tuple[Request, Answer]:
+        """The answer of the model whose turn it is, or of another of its role where that fails, and the question as it
+        was put to that model: with the tool of a workbench, where there is one and the model can call tools.
 
         Raises Waiting where the answer is due from outside, and where no model answers PromptTooLong, QuestionRefused,
         ModelUnavailable or AnswersExhausted.
@@ -84,7 +87,7 @@ class Pool:
         failures: list[ModelError] = []
         for model in self._in_order(request, turn):
             try:
-                return model.ask(request)
+                return _asked(model, request, workbench)
             except ModelError as error:
                 failures.append(error)
                 if isinstance(error, ModelUnavailable):
@@ -106,6 +109,12 @@ class Pool:
     def _put_aside(self, model: Model) -> None:
         with self._lock:
             self._set_aside[model.name] = time.monotonic() + SET_ASIDE_SECONDS
+
+
+def _asked(model: Model, request: Request, workbench: Workbench | None) -> tuple[Request, Answer]:
+    if workbench and isinstance(model, ApiModel):
+        return model.ask_at(workbench, request)
+    return request, model.ask(request)
 
 
 def gravest(failures: Sequence[ModelError]) -> ModelError:

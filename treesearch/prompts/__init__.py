@@ -35,6 +35,7 @@ __all__ = [
     "quotes",
     "repair",
     "shorter",
+    "workbench",
 ]
 
 
@@ -131,6 +132,11 @@ def repair(
     """Ask for a kernel that works in place of `failed`, which holds what went wrong."""
     about = _about(problem, language, device, failed, (), extent)
     return templates.render("repair.md.j2", **about, failed=failed, idea=idea)
+
+
+def workbench(language: Language, builds: int, *, templates: Templates = SHIPPED) -> str:
+    """What is added to a question for a kernel where whoever answers can build, at most `builds` times."""
+    return templates.render("workbench.md.j2", language=language, builds=builds)
 
 
 # ── what the templates see ──────────────────────────────────────────────────────────────────────

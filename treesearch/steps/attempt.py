@@ -13,6 +13,7 @@ from treesearch.evaluation.build import Built
 from treesearch.events import Judged, Moved, Step
 from treesearch.records import Edge, Entry, Evaluation, Idea, Kernel, Proposal, Relation, Request, Stage, Status
 from treesearch.steps.dispatch import dispatch
+from treesearch.steps.equip import equip
 from treesearch.steps.task import Task, asking, raise_gravest
 
 REPAIRABLE = (
@@ -149,7 +150,7 @@ def _implement(task: Task, kernel: Kernel, slot: Slot) -> Kernel:
     place = kernel.round + (slot.proposal.ordinal if slot.proposal else 0) + slot.variant
     task.observe(Moved(kernel.round, slot.ordinal, Step.ASKED))
     try:
-        answer = task.ask(request, place, prompts.shorter(render))
+        answer = task.ask(request, place, prompts.shorter(render), equip)
     except (Waiting, AnswersExhausted, LimitReached) as missing:
         task.observe(Moved(kernel.round, slot.ordinal, UNANSWERED[type(missing)]))
         raise

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Protocol as Seam
 
 from treesearch.archive import Archive
@@ -15,8 +16,8 @@ from treesearch.evaluation.build import Built
 from treesearch.events import Asking, Observer, silent
 from treesearch.languages import Language
 from treesearch.lineage import Lineage, Reviewed
-from treesearch.meter import Meter
-from treesearch.models import Failure, OnFailure, Pool
+from treesearch.meter import Meter, Ticket
+from treesearch.models import Failure, OnFailure, Pool, Workbench
 from treesearch.policies import Policy
 from treesearch.prompts import SHIPPED, Inspiration, Templates
 from treesearch.records import (
@@ -40,6 +41,10 @@ def always(stage: Stage, parent: str, ordinal: str) -> bool:
     return True
 
 
+def with_nothing(task: Task, request: Request, ticket: Ticket) -> None:
+    return None
+
+
 class Judge(Seam):
     """Gives verdicts: an `Evaluator` where the device is here, `Elsewhere` where it is not."""
 
@@ -47,6 +52,10 @@ class Judge(Seam):
     def protocol(self) -> Protocol: ...
 
     def redraw(self) -> None: ...
+
+    @property
+    def builds_here(self) -> bool:
+        """Whether `build` says of a source if it builds; else its device's machine will."""
 
     def build(self, source: str) -> Built: ...
 
@@ -91,31 +100,38 @@ class Task:
         made_from = self.templates.digest
         return Request(self.run.id, number, stage, self.problem.digest, parent, ordinal, prompt, made_from)
 
-    def ask(self, request: Request, turn: int, shorter: Iterable[str] = ()) -> Answer:
+    def ask(self, request: Request, turn: int, shorter: Iterable[str] = (), equip: Equip = with_nothing) -> Answer:
         """The stored answer to a request, asked for first where there is none yet.
 
         `shorter` has other prompts for the same, in turn for models that the one before is too long for; what is stored
         is the one that was answered. A question that nobody will ever answer is stored as well, with the reason, so
         that a run does not stop at it each time. Read back from the store, so that the first time and every later one
-        see the same text.
+        see the same text. `equip` makes what a model that can call tools has at hand.
 
         Raises LimitReached where the budget does not allow to ask.
         """
         if self.archive.answer(request.id) is None:
-            with self.meter.asking(request) as priced:
-                put, answer = self._asked(request, turn, iter(shorter))
-                self.archive.save_answer(put, priced(answer))
+            with self.meter.asking(request) as ticket:
+                put, answer = self._asked(request, turn, iter(shorter), equip(self, request, ticket))
+                self.archive.save_answer(put, self._whole(put, ticket.priced(answer)))
         stored = self.archive.answer(request.id)
         assert stored is not None, "it was just stored"
         return stored
 
-    def _asked(self, request: Request, turn: int, shorter: Iterator[str]) -> tuple[Request, Answer]:
+    def _whole(self, request: Request, answer: Answer) -> Answer:
+        """The answer with what its model took on the way to it."""
+        turns = [] if answer.failure else [one for one in self.archive.turns(request.id) if one.model == answer.model]
+        return reduce(Answer.after, turns, answer)
+
+    def _asked(
+        self, request: Request, turn: int, shorter: Iterator[str], workbench: Workbench | None
+    ) -> tuple[Request, Answer]:
         """A question as it was put in the end, and what came of it."""
         try:
-            return request, self.models.ask(request, turn)
+            return self.models.ask(request, turn, workbench)
         except QuestionRefused as refused:
             if isinstance(refused, PromptTooLong) and (prompt := next(shorter, "")):
-                return self._asked(replace(request, prompt=prompt), turn, shorter)
+                return self._asked(replace(request, prompt=prompt), turn, shorter, workbench)
             return request, Answer("", self.models.whose(request, turn).name, failure=str(refused))
 
     def next_ask(self, parent: str, number: int) -> str:
@@ -141,6 +157,10 @@ class Task:
         """How many kernels ended how."""
         statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
         return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
+
+
+Equip = Callable[[Task, Request, Ticket], Workbench | None]
+"""Makes what a model that can call tools has at hand for one question; nothing for a question without any."""
 
 
 def failures_kept(archive: Archive, model: str, observe: Observer) -> OnFailure:
