@@ -30,8 +30,9 @@ from treesearch.evaluation import bundle as bundles
 from treesearch.evaluation import cache, device, noise, results
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
-from treesearch.evaluation.evaluator import Attempted, Evaluator
+from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.results import Results, Verdict
+from treesearch.evaluation.trial import Attempted
 from treesearch.records import Device, Evaluation, Status, codec
 
 INTERRUPTED = 130

@@ -16,7 +16,8 @@ from treesearch.evaluation import bundle
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.duel import Duelled
-from treesearch.evaluation.evaluator import Attempted, Evaluator
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.evaluation.trial import Attempted
 from treesearch.languages import CPP
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,7 @@ from treesearch.evaluation.duel import Duel, Duelled
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.open import build as modules
-from treesearch.evaluation.trial import Outcome, Trial
+from treesearch.evaluation.trial import Attempted, Outcome, Trial
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Seen
 from treesearch.languages import Language
@@ -96,27 +95,6 @@ class Bench:
         self.baselines.close()
         for buffers in (*self.sets, *self.more_sets):
             buffers.close()
-
-
-@dataclass(frozen=True)
-class Attempted:
-    """A build that was verified and timed, or why it was not."""
-
-    built: Built
-    status: Status
-    error: str
-    seconds: float = 0.0
-    outcome: Outcome | None = None
-
-    @property
-    def sound(self) -> bool:
-        """Whether it was found right, and its time is not in doubt."""
-        return self.status is Status.VERIFIED
-
-    @property
-    def milliseconds(self) -> float:
-        """Median of the measured times; infinity where there are none."""
-        return self.outcome.measurement.kernel.median if self.outcome else math.inf
 
 
 class Evaluator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -14,6 +15,7 @@ import torch
 from treesearch.evaluation import clock, conditions, imports, verify
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.build import Built
 from treesearch.evaluation.calls import Call
 from treesearch.evaluation.candidate import Candidate, Failed, Reading
 from treesearch.evaluation.checks import NONE, Check, Checks
@@ -65,6 +67,27 @@ class Visit:
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
     warm: bool
     """Whether it is timed once more, right after a launch on the same contents."""
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """A build that was verified and timed, or why it was not."""
+
+    built: Built
+    status: Status
+    error: str
+    seconds: float = 0.0
+    outcome: Outcome | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether it was found right, and its time is not in doubt."""
+        return self.status is Status.VERIFIED
+
+    @property
+    def milliseconds(self) -> float:
+        """Median of the measured times; infinity where there are none."""
+        return self.outcome.measurement.kernel.median if self.outcome else math.inf
 
 
 class Trial:
