@@ -239,5 +239,7 @@ def test_a_description_names_what_stands(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_settings_hold_nothing_but_names_and_paths() -> None:
     """A child can read its own command line."""
-    command = walls.available().command(["true"], Walls(readable()), {"memory": 0, "data": 0, "file": 0}, parent=1)
+    command = walls.available().command(
+        ["true"], Walls(readable()), {"memory": 0, "data": 0, "file": 0, "descriptors": 0}, parent=1
+    )
     assert set(json.loads(command[4])) >= {"namespaces", "landlock", "seccomp", "readable", "writable"}

@@ -1,7 +1,7 @@
 """The process that times the reference: eager and torch.compile, on the buffers that candidates see.
 
-Runs as a module of its own process (`python -m treesearch.evaluation.baseline`), because torch keeps its
-threads, allocator and compiler caches for the life of a process, and a candidate must not share them.
+`main` runs in a process of its own, which `forkserver.py` forks, because torch keeps its threads, allocator and
+compiler caches for the life of a process, and a candidate must not share them.
 The controller sets malloc up so that freed memory is reused, never returned: an output of 32 MiB or more
 would otherwise pay page faults on every call, which a kernel writing into preallocated buffers does not.
 """
@@ -154,10 +154,3 @@ def main() -> None:
             else:
                 reply = timed(subjects[command["set"]], command)
             replies.write(json.dumps(reply) + "\n")
-
-
-if __name__ == "__main__":
-    # Under its own name, so that the CUDA subject extends this very class.
-    from treesearch.evaluation.baseline import main as run
-
-    run()

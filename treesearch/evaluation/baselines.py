@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from treesearch.evaluation.calls import Call, Scalars
 from treesearch.evaluation.configurations import Settings
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
+from treesearch.evaluation.preloaded import Preloaded
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
 from treesearch.records import Configuration, Problem, Protocol, Timing
 
@@ -151,7 +151,7 @@ class Baselines:
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
             "TORCHINDUCTOR_COMPILE_THREADS": "1",  # more would be a pool of processes, slow to start
         }
-        child = Child([sys.executable, "-m", program], descriptors=self._descriptors, variables=variables)
+        child = Preloaded(program, self._lane.preloaded, descriptors=self._descriptors, variables=variables)
         child.send({**self._start, "settings": asdict(settings)} if settings else self._start)
         return child
 

@@ -1,6 +1,6 @@
 """The process that runs the reference under one configuration of torch, on the buffers that candidates see.
 
-Runs as `python -m treesearch.evaluation.configured`, and differs from `baseline.py` in this: torch is set before a
+Its `main` runs as that of `baseline.py` does, and differs from it in this: torch is set before a
 model is made, answers are written into the shared outputs for the controller to check, and whatever goes wrong, from
 importing the problem to compiling it, is a reply with an `error`. Every line read is answered by one line; the first
 says how torch is to be set, and each further one names a set of buffers and whether its outputs are to be written.
@@ -121,7 +121,3 @@ def main() -> None:
             except Exception as error:  # the reference is the user's code, and compilers raise what they like
                 reply = {"error": baseline.told(error)}
             replies.write(json.dumps(reply) + "\n")
-
-
-if __name__ == "__main__":
-    main()

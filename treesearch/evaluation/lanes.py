@@ -63,6 +63,8 @@ class Lane:
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
     """Environment of workers and baselines."""
+    preloaded: tuple[str, ...]
+    """What is imported once for all baselines."""
     conditions: Callable[[], Sampler]
     """What looks at the machine while one candidate is timed."""
     walls: Callable[[Path], Walls] = lambda library: Walls(readable(library))
@@ -129,7 +131,9 @@ def _cpu() -> Lane:
         limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
         more_bytes=MORE_ON_HOST,
         settle_seconds=0.003,
-        variables=lambda protocol: thread_variables(protocol.threads),
+        # A GPU is not to be looked for while torch is imported: what is forked after that fails where it uses one.
+        variables=lambda protocol: {**thread_variables(protocol.threads), "CUDA_VISIBLE_DEVICES": ""},
+        preloaded=("treesearch.evaluation.configured", "torch._dynamo"),
         conditions=Processor,
         walls=lambda library: Walls(readable(worker, library)),
         quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
@@ -161,6 +165,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         more_bytes=MORE_ON_DEVICE,
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
+        preloaded=(),  # importing torch's compiler looks for GPUs, and what is forked after that cannot use them
         conditions=lambda: Graphics(gpu.sensors()),
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},

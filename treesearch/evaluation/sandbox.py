@@ -16,9 +16,9 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Protocol, Self
 
 from treesearch.errors import MachineError
 from treesearch.evaluation import walls as sandboxes
@@ -56,13 +56,15 @@ class Limits:
     """Of private memory that can be written, for processes such as CUDA's that reserve more addresses than there is
     memory; and of all memory in use, where there are control groups."""
     file: int = 0
+    descriptors: int = 1024
+    """Open files; without a limit of its own, a child may have as many as we."""
 
     def within(self, walls: Walls | None) -> Limits:
         """These, less those that an audit does without."""
         left_out = walls.without if walls else frozenset()
         memory = Check.MEMORY not in left_out
         file = 0 if Check.SPACE in left_out else self.file
-        return Limits(self.memory if memory else 0, self.data if memory else 0, file)
+        return Limits(self.memory if memory else 0, self.data if memory else 0, file, self.descriptors)
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,8 @@ class _Confined:
         kept = limits.within(walls)
         sandbox = sandboxes.available(walls.gpu) if walls else Sandbox(Tier.LIMITS)
         self.cgroup = cgroup.make(kept.memory or kept.data) if sandbox.cgroup else ""
-        numbers = {"memory": kept.memory, "data": kept.data, "file": kept.file}
         about = {"parent": os.getpid(), "supervised": supervised, "cgroup": self.cgroup}
-        self.command = sandbox.command(command, walls or UNWALLED, numbers, **about)
+        self.command = sandbox.command(command, walls or UNWALLED, asdict(kept), **about)
 
 
 def run(
@@ -173,6 +174,19 @@ def _private(walls: Walls | None) -> bool:
     return walls is not None and isolated and "mount" in sandboxes.available(walls.gpu).namespaces
 
 
+class Process(Protocol):
+    """What is looked at of a child's process: a Popen's, or one that was forked elsewhere."""
+
+    stdin: IO[bytes] | None
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+
 class Child:
     """A child that answers JSON lines. Its standard output and error are kept apart from its replies."""
 
@@ -186,27 +200,40 @@ class Child:
         walls: Walls | None = None,
     ) -> None:
         """`command` gets the number of the descriptor to reply on as its last argument."""
-        reader, writer = os.pipe()
-        confined = _Confined([*command, str(writer)], limits, walls, supervised=False)
-        self._cgroup = confined.cgroup
+        self._reader, writer = os.pipe()
+        self._received = b""
+        self._cgroup = ""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the child)
         try:
-            self.process = subprocess.Popen(
-                confined.command,
-                stdin=subprocess.PIPE,
-                stdout=self._output,
-                stderr=self._output,
-                cwd="/",
-                env=environment(variables, walls),
-                pass_fds=[writer, *descriptors],
-                start_new_session=True,
-            )
+            self.process = self._start([*command, str(writer)], [writer, *descriptors], limits, walls, variables)
         except OSError as error:
             raise MachineError(f"Cannot start a child process: {error}.") from error
         finally:
             os.close(writer)
-        self._reader = reader
-        self._received = b""
+
+    def _start(
+        self,
+        command: Sequence[str],
+        descriptors: Sequence[int],
+        limits: Limits,
+        walls: Walls | None,
+        variables: Mapping[str, str] | None,
+    ) -> Process:
+        confined = _Confined(command, limits, walls, supervised=False)
+        self._cgroup = confined.cgroup
+        return subprocess.Popen(
+            confined.command,
+            stdin=subprocess.PIPE,
+            stdout=self._output,
+            stderr=self._output,
+            cwd="/",
+            env=environment(variables, walls),
+            pass_fds=descriptors,
+            start_new_session=True,
+        )
+
+    def _kill(self) -> None:
+        kill_group(self.process)
 
     def __enter__(self) -> Self:
         return self
@@ -270,7 +297,7 @@ class Child:
 
     def close(self) -> None:
         """Kill the child's whole group and release everything; harmless when repeated."""
-        kill_group(self.process)
+        self._kill()
         cgroup.remove(self._cgroup)
         self._cgroup = ""
         if self._reader >= 0:
@@ -330,7 +357,7 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: Process) -> None:
     """Kill a process that leads its own group, with everything in the group, and reap it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

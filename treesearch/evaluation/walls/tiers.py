@@ -165,7 +165,7 @@ def _trouble(sandbox: Sandbox, gpu: bool) -> str:
     text = f"{PROBE}\n{GPU_PROBE}" if gpu else PROBE
     walls = Walls(readable(), gpu=gpu)
     program = [os.path.realpath(sys.executable), "-I", "-S", "-c", text]
-    none = {"memory": 0, "data": 0, "file": 0}
+    none = {"memory": 0, "data": 0, "file": 0, "descriptors": 0}
     command = sandbox.command(program, walls, none, parent=0, supervised=False, cgroup="")
     try:
         asked = subprocess.run(

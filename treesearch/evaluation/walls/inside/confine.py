@@ -20,9 +20,7 @@ sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.
 
 from treesearch.evaluation.walls.inside import landlock, namespaces, seccomp, system
 
-PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
-OPEN_FILES = 1024
 LIMITS = (
     (resource.RLIMIT_AS, "memory"),
     (resource.RLIMIT_DATA, "data"),
@@ -33,7 +31,7 @@ LIMITS = (
 
 def main() -> None:
     settings: dict[str, Any] = json.loads(sys.argv[1])
-    die_with(settings["parent"])
+    system.die_with(settings["parent"])
     os.umask(0o022)
     join_cgroup(settings["cgroup"])
     for path in settings["writable"] if settings["user"] is not None else ():
@@ -56,7 +54,7 @@ def put_up_walls(settings: dict[str, Any]) -> None:
     limit(settings)
     if settings["walls"]:
         namespaces.drop_privileges(settings["user"])
-        die_with(0)  # changing the user forgot it
+        system.die_with(0)  # changing the user forgot it
     system.library_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     walls = {name: name in settings["walls"] for name in ("files", "network", "processes")}
     if settings["landlock"]:
@@ -65,13 +63,6 @@ def put_up_walls(settings: dict[str, Any]) -> None:
     if settings["seccomp"]:
         paths = "mount" not in settings["namespaces"]
         seccomp.install(seccomp.at_start(network=walls["network"], paths=paths))
-
-
-def die_with(parent: int) -> None:
-    """Be killed when the parent dies; `parent` is its process id, or 0 where it cannot have died before."""
-    system.library_call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if parent and os.getppid() != parent:
-        os._exit(1)
 
 
 def join_cgroup(path: str) -> None:
@@ -92,11 +83,11 @@ def supervise(*, first: bool) -> None:
         keep(reader)
         if not first:  # a namespace ends with its first process; and what is stopped would never hear of a SIGTERM
             signal.signal(signal.SIGTERM, lambda *_: end_group())
-            system.library_call("prctl", PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            system.library_call("prctl", system.PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
         told = os.read(reader, 16)
         status = await_end(child)
         end_as(int(told) if told else status)
-    die_with(0)
+    system.die_with(0)
     os.close(reader)
     if unread(writer):
         os._exit(1)  # the parent had ended before that
@@ -148,8 +139,9 @@ def end_as(status: int) -> None:
 
 def limit(settings: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, most),) * 2)
+    if settings["descriptors"]:
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(settings["descriptors"], most),) * 2)
     for name, key in LIMITS:
         if settings[key]:
             resource.setrlimit(name, (settings[key],) * 2)

@@ -6,11 +6,13 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 
 MACHINE = platform.machine()
+PR_SET_PDEATHSIG = 1
 
 EVERYWHERE = {
     "landlock_create_ruleset": 444,
@@ -95,3 +97,10 @@ def library_call(name: str, *arguments: object) -> int:
         code = ctypes.get_errno()
         raise OSError(code, f"{name}: {os.strerror(code)}")
     return result
+
+
+def die_with(parent: int) -> None:
+    """Be killed when the parent dies; `parent` is its process id, or 0 where it cannot have died before."""
+    library_call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if parent and os.getppid() != parent:
+        os._exit(1)
