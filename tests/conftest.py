@@ -1,10 +1,12 @@
-"""What every test relies on: nothing of the user's environment, and a reason where a GPU is missing."""
+"""What every test relies on: nothing of the user's environment, one cache, and a reason where a GPU is missing."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,15 @@ def pytest_configure() -> None:
     for name in list(os.environ):
         if name.endswith("_API_KEY") or name in HIDDEN:
             del os.environ[name]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for the whole test run, so that what is the same is built once and ~/.cache is left alone."""
+    home = tmp_path_factory.getbasetemp() / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TREESEARCH_CACHE", str(home))
+        yield home
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,11 +1,9 @@
-"""Evaluators that tests share: their baselines take seconds to compile. All builds go to a cache of the tests' own."""
+"""Evaluators that tests share: their baselines take seconds to compile."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -40,18 +38,6 @@ extern "C" int launch(const float* x, float* out, void*) {
     return 0;
 }
 """
-
-
-@pytest.fixture(scope="session", autouse=True)
-def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache for the whole test run, so that equal sources are built once and ~/.cache is left alone."""
-    home = tmp_path_factory.getbasetemp() / "treesearch-cache"
-    before = os.environ.get("TREESEARCH_CACHE")
-    os.environ["TREESEARCH_CACHE"] = str(home)
-    yield home
-    os.environ.pop("TREESEARCH_CACHE")
-    if before is not None:
-        os.environ["TREESEARCH_CACHE"] = before
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,9 @@
-"""A way from a reference and a kernel to a verdict; builds go to a cache of the tests' own."""
+"""A way from a reference and a kernel to a verdict."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,18 +12,6 @@ from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Evaluation, Problem, Protocol
 
 Judge = Callable[[Problem, str], Evaluation]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def problem_tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache for the whole test run, so that equal sources are built once and ~/.cache is left alone."""
-    home = tmp_path_factory.getbasetemp() / "treesearch-cache"
-    before = os.environ.get("TREESEARCH_CACHE")
-    os.environ["TREESEARCH_CACHE"] = str(home)
-    yield home
-    os.environ.pop("TREESEARCH_CACHE")
-    if before is not None:
-        os.environ["TREESEARCH_CACHE"] = before
 
 
 @pytest.fixture
