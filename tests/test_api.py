@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import treesearch
-from tests.steps import away, scripted
+from tests.steps import scripted
 from treesearch.errors import AnswersExhausted, ArchiveError, UsageError
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions
@@ -98,7 +98,7 @@ def test_evaluate_tells_of_each_verdict_as_it_comes(tmp_path: Path) -> None:
         heard.append((path, verdict.status))
 
     files = [tmp_path / "broken.cpp", tmp_path / "empty.cpp"]
-    verdicts = treesearch.evaluate(away.write_problem(tmp_path), files, judged=judged)
+    verdicts = treesearch.evaluate(scripted.write_problem(tmp_path), files, judged=judged)
     assert heard == [(path, verdict.status) for path, verdict in zip(files, verdicts, strict=True)]
     assert verdicts[0].status is Status.BUILD_FAILED
     assert verdicts[1].status is not Status.VERIFIED

@@ -102,7 +102,7 @@ class TestSplit:
         monkeypatch.chdir(tmp_path)
         goal = away.write_device(tmp_path, away.target(name="Another CPU"))
         counts = ("--rounds", 0, "--beam", 2, "--device", goal)
-        words = (away.write_problem(tmp_path), "--model", "file/box", *counts)
+        words = (scripted.write_problem(tmp_path), "--model", "file/box", *counts)
         assert "2 answers are due" in scripted.typed("run", *words, cwd=tmp_path).stderr
         due = sorted(path.name.replace("prompt", "answer") for path in Path("box").glob("*.prompt.md"))
         scripted.write_answers(Path("box"), only=[f"box/{due[0]}"])
@@ -330,7 +330,7 @@ class TestTarget:
     def test_a_language_whose_device_is_absent_says_that_it_may_be_elsewhere(self, tmp_path: Path) -> None:
         with pytest.raises(MachineError, match="It need not be here: name it with --device"):
             api.search(
-                away.write_problem(tmp_path),
+                scripted.write_problem(tmp_path),
                 models=["openai/s"],
                 language="cuda",
                 archive=tmp_path / "a.db",
@@ -341,7 +341,7 @@ class TestTarget:
 class TestReplays:
     def recorded(self, folder: Path, language: str, hardware: Device) -> str:
         """A model that replays a search in a language, of which only the settings are recorded."""
-        subject = problem.load(str(away.write_problem(folder)))
+        subject = problem.load(str(scripted.write_problem(folder)))
         with Archive(folder / "recorded.db") as store:
             store.open_run(subject, Config(models=("file/x",), language=language, rounds=0), hardware)
         return f"replay/{folder / 'recorded.db'}"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.steps import away, scripted
+from tests.steps import scripted
 from treesearch.archive import Archive
 from treesearch.records import RunState, digest
 from treesearch.testing import HttpReply, ScriptedEndpoint
@@ -106,7 +106,7 @@ def test_killed_at_ten_moments_a_search_loses_nothing_and_asks_nothing_twice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], record_property: Callable[[str, object], None]
 ) -> None:
     chance = random.Random(20261121)
-    problem, archive, tally = away.write_problem(tmp_path), tmp_path / "a.db", Tally()
+    problem, archive, tally = scripted.write_problem(tmp_path), tmp_path / "a.db", Tally()
 
     def reply(prompt: str) -> HttpReply:
         answer = distinct_ideas(prompt) if scripted.is_ideas(prompt) else scripted.mixed(prompt)

@@ -68,7 +68,7 @@ class Searched:
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
     folder = tmp_path_factory.mktemp("search")
-    problem, archive = away.write_problem(folder), folder / "archive.db"
+    problem, archive = scripted.write_problem(folder), folder / "archive.db"
     with ScriptedEndpoint(scripted.mixed) as endpoint:
         options = ModelOptions(api_base=endpoint.base_url)
         result = treesearch.search(

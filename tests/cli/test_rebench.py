@@ -51,7 +51,7 @@ class Held:
 
 def hold(folder: Path, *sources: str | None, on: Device | None = None, language: str = "cpp") -> Held:
     """A run of these sources in the working archive of a folder; verdicts are made up."""
-    subject: Problem = problem.load(str(away.write_problem(folder)))
+    subject: Problem = problem.load(str(scripted.write_problem(folder)))
     hardware = on or device.cpu()
     with Archive(folder / WORKING) as archive:
         run = archive.open_run(subject, Config(("file/x",), language, deadline_seconds=20.0), hardware)

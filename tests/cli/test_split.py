@@ -40,7 +40,7 @@ class TestDevice:
         assert done.returncode == 0
         assert done.stdout.startswith(f"{device.cpu().id}  {device.cpu().name}, {device.cores()} core")
         assert codec.decode(Device, json.loads((tmp_path / "d.json").read_text())) == device.cpu()
-        words = ("run", away.write_problem(tmp_path), "--model", "file/box", "--device", "d.json")
+        words = ("run", scripted.write_problem(tmp_path), "--model", "file/box", "--device", "d.json")
         assert scripted.typed(*words, cwd=tmp_path).returncode == 75
 
     def test_json_describes_without_writing(self, tmp_path: Path) -> None:
@@ -49,13 +49,13 @@ class TestDevice:
         assert list(tmp_path.iterdir()) == []
 
     def test_a_device_that_nobody_knows_is_refused_before_anything_is_asked(self, tmp_path: Path) -> None:
-        words = ("run", away.write_problem(tmp_path), "--model", "file/box", "--device", "B200")
+        words = ("run", scripted.write_problem(tmp_path), "--model", "file/box", "--device", "B200")
         assert "No device is known by 'B200'" in refusal(tmp_path, *words)
         assert not (tmp_path / "box").exists()
 
     def test_a_device_of_the_archive_is_known_by_a_part_of_its_name(self, tmp_path: Path) -> None:
         path = away.write_device(tmp_path, away.target(name="Another CPU"))
-        words = ("run", away.write_problem(tmp_path), "--model", "file/box", "--beam", 1, "--device")
+        words = ("run", scripted.write_problem(tmp_path), "--model", "file/box", "--beam", 1, "--device")
         first = scripted.typed(*words, path, cwd=tmp_path)
         again = scripted.typed(*words, "another", cwd=tmp_path)
         assert first.returncode == again.returncode == 75
@@ -69,7 +69,7 @@ class TestEvaluate:
         goal = away.write_device(tmp_path, away.target(name="Another CPU"))
         (tmp_path / "good.cpp").write_text(scripted.source())
         (tmp_path / "bad one.cpp").write_text(scripted.source(scripted.BROKEN))
-        words = ("evaluate", away.write_problem(tmp_path), "good.cpp", "bad one.cpp", "--device", goal)
+        words = ("evaluate", scripted.write_problem(tmp_path), "good.cpp", "bad one.cpp", "--device", goal)
         done = scripted.typed(*words, cwd=tmp_path)
         assert done.returncode == 75
         assert done.stderr.splitlines()[-1].startswith("Waiting: 2 kernels are to be judged on Another CPU")
@@ -102,7 +102,7 @@ class TestAbsorb:
     def test_verdicts_of_a_run_are_counted_and_new_once(self, tmp_path: Path) -> None:
         goal = away.write_device(tmp_path, away.target(name="Another CPU"))
         counts = ("--rounds", 0, "--beam", 1, "--device", goal)
-        words = ("run", away.write_problem(tmp_path), "--model", "file/box", *counts)
+        words = ("run", scripted.write_problem(tmp_path), "--model", "file/box", *counts)
         scripted.typed(*words, cwd=tmp_path)
         scripted.write_answers(tmp_path / "box")
         scripted.typed(*words, cwd=tmp_path)

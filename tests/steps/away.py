@@ -24,9 +24,6 @@ from treesearch.models import ModelOptions
 from treesearch.records import Device, Problem, codec
 from treesearch.testing import ScriptedEndpoint
 
-CHEAP = scripted.PROBLEM.replace("    def forward", "    @torch.compiler.disable\n    def forward")
-"""The scripted problem without the seconds that compiling its baseline takes."""
-
 
 def believe(patch: pytest.MonkeyPatch) -> None:
     """Take every clock at its word: on a busy machine honest kernels are doubted, which is not what such tests ask."""
@@ -45,12 +42,6 @@ def elsewhere() -> Here:
     return Here((target(name="The searching CPU"),))
 
 
-def write_problem(folder: Path, name: str = "scaled_relu") -> Path:
-    path = folder / f"{name}.py"
-    path.write_text(CHEAP)
-    return path
-
-
 def write_device(folder: Path, described: Device) -> Path:
     path = folder / "target.json"
     path.write_text(json.dumps(codec.encode(described)))
@@ -59,7 +50,7 @@ def write_device(folder: Path, described: Device) -> Path:
 
 def packed(folder: Path, sources: Sequence[str], **changes: Any) -> Path:
     """A bundle of sources, k0, k1, …, of no run; `changes` are to its target."""
-    subject: Problem = problem.load(str(write_problem(folder)))
+    subject: Problem = problem.load(str(scripted.write_problem(folder)))
     goal = target(**changes)
     kernels = tuple(Due.of(f"k{number}", source) for number, source in enumerate(sources))
     made = Bundle("", subject, subject.digest, "cpp", protocol(subject, 3.0, goal), goal, kernels)
@@ -81,7 +72,7 @@ class Split:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             return api.search(
-                write_problem(self.folder),
+                scripted.write_problem(self.folder),
                 models=["openai/s"],
                 device=str(self.device),
                 options=ModelOptions(api_base=self.endpoint.base_url),

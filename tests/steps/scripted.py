@@ -19,7 +19,7 @@ from treesearch.cli import execute
 from treesearch.records import Request, Status, digest
 from treesearch.testing import Failing, ScriptedEvaluator
 
-PROBLEM = '''"""Scaled ReLU, small enough to judge in a blink."""
+PROBLEM = '''"""Scaled ReLU, judged in a blink: small, and compiling its baseline takes no seconds."""
 
 import torch
 from torch import nn
@@ -30,6 +30,7 @@ class Model(nn.Module):
         super().__init__()
         self.scale = nn.Parameter(torch.rand(features) + 0.5)
 
+    @torch.compiler.disable
     def forward(self, x):
         return torch.relu(x) * self.scale
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import treesearch
-from tests.steps import away, scripted
+from tests.steps import scripted
 from treesearch.api import Result
 from treesearch.archive import Archive
 from treesearch.events import Event, Preparing
@@ -62,7 +62,7 @@ class Searching:
 def searching(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searching]:
     cache = tmp_path_factory.getbasetemp() / "cache"
     with scripted.settings(cache), ScriptedEndpoint(scripted.right) as endpoint:
-        yield Searching(away.write_problem(tmp_path), tmp_path / "a.db", endpoint)
+        yield Searching(scripted.write_problem(tmp_path), tmp_path / "a.db", endpoint)
 
 
 def measuring(watched: list[Event]) -> list[Event]:

@@ -116,7 +116,7 @@ Libraries = Callable[[str], Path | None]
 @pytest.fixture
 def libraries(tmp_path: Path) -> Libraries:
     """What a source builds to, from the cache."""
-    subject = problem.load(str(away.write_problem(tmp_path)))
+    subject = problem.load(str(scripted.write_problem(tmp_path)))
     with Evaluator(subject, CPP, Protocol(1e-2)) as evaluator:
         return lambda source: evaluator.build(source).library
 
@@ -130,7 +130,7 @@ def test_what_refines_a_kernel_is_compared_with_it_and_so_is_a_repair(tmp_path: 
 
     with ScriptedEndpoint(reply) as endpoint:
         result = api.search(
-            away.write_problem(tmp_path),
+            scripted.write_problem(tmp_path),
             models=["openai/s"],
             rounds=1,
             ideas=1,
@@ -154,7 +154,7 @@ def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, noting: Not
 
         def search(rounds: int) -> Lineage:
             return api.search(
-                away.write_problem(tmp_path),
+                scripted.write_problem(tmp_path),
                 models=["openai/s"],
                 rounds=rounds,
                 ideas=1,
@@ -179,14 +179,14 @@ def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, noting: Not
 def test_as_many_are_promoted_as_the_beam_holds(tmp_path: Path, asked: Asked) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         options = ModelOptions(api_base=endpoint.base_url)
-        subject, archive = away.write_problem(tmp_path), tmp_path / "a.db"
+        subject, archive = scripted.write_problem(tmp_path), tmp_path / "a.db"
         api.search(subject, models=["openai/s"], rounds=0, beam=3, archive=archive, options=options)
     assert 3 in asked.promoted
 
 
 @pytest.mark.compiler
 def test_a_promoted_kernel_is_launched_in_turn_with_its_parent(tmp_path: Path, asked: Asked) -> None:
-    subject = problem.load(str(away.write_problem(tmp_path)))
+    subject = problem.load(str(scripted.write_problem(tmp_path)))
     with Evaluator(subject, CPP, Protocol(1e-2), promoted=2) as evaluator:
         parent, child = (evaluator.build(scripted.source(mark=mark)) for mark in ("parent", "child"))
         evaluator.judge(parent)

@@ -36,7 +36,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
 
 
 def search(store: Archive, folder: Path, endpoint: ScriptedEndpoint, rounds: int = 1, beam: int = 1) -> Result:
-    problem, options = away.write_problem(folder), ModelOptions(api_base=endpoint.base_url)
+    problem, options = scripted.write_problem(folder), ModelOptions(api_base=endpoint.base_url)
     return api.search(
         problem,
         models=["openai/s"],
@@ -111,7 +111,7 @@ def test_a_suspect_is_no_parent_and_no_success_in_any_later_prompt(tmp_path: Pat
 
 def test_a_round_that_waits_goes_on_without_a_parent_that_fell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    problem = away.write_problem(tmp_path)
+    problem = scripted.write_problem(tmp_path)
 
     def waits() -> tuple[str, ...]:
         with pytest.raises(Waiting) as stopped:
@@ -135,7 +135,7 @@ def test_proposals_about_a_parent_that_fell_are_not_implemented(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    problem = away.write_problem(tmp_path)
+    problem = scripted.write_problem(tmp_path)
 
     for _ in range(2):
         with pytest.raises(Waiting):
