@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from treesearch.cli import SPINS
 from treesearch.cli.settings import SETTINGS
 from treesearch.languages import CUDA
 
@@ -31,7 +32,9 @@ HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", *(setting.envvar for settin
 
 def pytest_configure() -> None:
     """Hide the user's keys, archive and settings: no test may spend money or touch recorded work. And hear Ctrl-C: what
-    a shell starts in the background ignores it, as would the commands that tests interrupt."""
+    a shell starts in the background ignores it, as would the commands that tests interrupt. And, as the command line
+    does, have torch's idle threads sleep."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in list(os.environ):

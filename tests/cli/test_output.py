@@ -19,6 +19,7 @@ import pytest
 
 from tests.steps import scripted
 from treesearch.archive import Archive
+from treesearch.cli import SPINS
 from treesearch.cli.doctor import cuda_finding
 from treesearch.records import Status
 from treesearch.testing import ScriptedEndpoint
@@ -255,6 +256,24 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr.strip() == "[]"
     for command in ("run", "problems", "evaluate", "show", "trajectory", "doctor"):
         assert f"  {command} " in done.stdout
+
+
+def test_idle_threads_of_torch_are_told_to_sleep_before_it_is_imported() -> None:
+    code = """
+import os, sys
+from treesearch.cli import main
+def look(event, arguments):
+    if event == "import" and arguments[0] == "torch":
+        os.write(1, os.environ["GOMP_SPINCOUNT"].encode())
+        os._exit(0)
+sys.addaudithook(look)
+sys.argv = ["treesearch", "problems", "check", "softmax_small"]
+main()
+"""
+    for given, expected in (({}, SPINS), ({"GOMP_SPINCOUNT": "7"}, "7")):
+        env = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert done.stdout == expected
 
 
 def test_reading_the_shipped_record_leaves_the_checkout_as_it_was(tmp_path: Path) -> None:

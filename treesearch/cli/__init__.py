@@ -17,6 +17,9 @@ from treesearch import __version__
 from treesearch.errors import TreesearchError, Waiting
 
 INTERRUPTED = 130
+SPINS = "1000"
+"""How often an idle thread of torch looks for work before it sleeps: libgomp's own choice where there are more threads
+than cores, and microseconds. Its usual choice is milliseconds, on a core that builds and baselines could use."""
 COMMANDS = {
     "run": "Search for a faster kernel of PROBLEM.",
     "questions": "List the questions that wait for an answer in a file.",
@@ -65,6 +68,7 @@ def treesearch(debug: bool) -> None:
 
 def main() -> None:
     """Run this process's command line and exit."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     _leave(execute(sys.argv[1:]))
 
 
