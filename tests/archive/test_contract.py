@@ -180,8 +180,9 @@ def test_an_answer_comes_back_with_its_request(archive: Archive, samples: Sample
 
 def test_the_first_answer_to_a_request_stays(archive: Archive, samples: Samples, run: Run) -> None:
     archive.save_answer(samples.request(run), samples.answer("first", created="2026-01-02T03:04:05+00:00"))
-    archive.save_answer(samples.request(run), samples.answer("second"))
+    returned = archive.save_answer(samples.request(run), samples.answer("second"))
     ((_, stored),) = archive.answers(run.id)
+    assert returned == stored
     assert (stored.text, stored.created) == ("first", "2026-01-02T03:04:05+00:00")
 
 
@@ -251,8 +252,9 @@ def test_spending_sums_tokens_and_money_that_are_known_and_counts_answers_withou
 
 
 def test_text_that_no_database_takes_is_stored_with_replacements(archive: Archive, samples: Samples, run: Run) -> None:
-    archive.save_answer(samples.request(run), samples.answer("a\0b\ud800c 🙂"))
+    returned = archive.save_answer(samples.request(run), samples.answer("a\0b\ud800c 🙂"))
     ((request, stored),) = archive.answers(run.id)
+    assert returned == stored
     assert stored.text == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c 🙂"
     kernel = Kernel(run.id, 0, "0.0", "cuda", "int\0x;", request.id)
     archive.save_kernel(kernel)

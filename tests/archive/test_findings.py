@@ -268,7 +268,7 @@ def of_old(judged: Evaluation) -> Evaluation:
 
 
 def copied(source: str, target: str, revision: str) -> None:
-    """Copy all rows into a new database with the tables of an older revision."""
+    """Copy all rows into a new database with the tables of an older revision, which gives out numbers of its own."""
     config = AlembicConfig()
     config.set_main_option("script_location", str(MIGRATIONS))
     old, new = create_engine(target), create_engine(source)
@@ -279,7 +279,8 @@ def copied(source: str, target: str, revision: str) -> None:
         tables.reflect(ours)
         for table in tables.sorted_tables:
             if table.name != "alembic_version":
-                for row in theirs.execute(select(*table.columns)).mappings().all():
+                columns = [column for column in table.columns if column is not table.autoincrement_column]
+                for row in theirs.execute(select(*columns)).mappings().all():
                     ours.execute(table.insert().values(dict(row)))
     old.dispose()
     new.dispose()

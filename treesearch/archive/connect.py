@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -97,6 +98,14 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(treesearch_writes=True)
 
 
+def turns(place: Place) -> AbstractContextManager[object]:
+    """What a thread holds while it writes.
+
+    A file has one writer at a time. Whoever waits for it in SQLite looks again and again, with a connection of its own.
+    """
+    return threading.Lock() if place.path else nullcontext()
+
+
 # ── SQLite ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -116,7 +125,7 @@ def _open_working(place: Place, path: Path, busy_seconds: float) -> Engine:
 
     with closing(connect()) as first:
         _enable_wal(first, busy_seconds)
-    # Threads wait for SQLite's lock, never for a place in the pool.
+    # Threads that write wait for their turn, and others for nothing: there is always a place in the pool.
     engine = create_engine(place.url, creator=connect, max_overflow=-1)
     event.listen(engine, "begin", _begin)
     return engine

@@ -1,16 +1,18 @@
 """A run's kernels, read again and again as they become more.
 
 Rows of kernels and of verdicts are added and never edited, so that only those are read which were not there the time
-before. What counts is worked out anew wherever a row, a finding or a person's decision is new.
+before, and none where their number is the same. What counts is worked out anew wherever a row, a finding or a person's
+decision is new.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, select, true
+from sqlalchemy import ColumnElement, func, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import decisions, findings, mapping
@@ -31,6 +33,7 @@ Above = dict[str, list[Finding]]
 T = TypeVar("T", int, str)
 
 
+@lru_cache(maxsize=4096)
 def natural(ordinal: str) -> tuple[tuple[int, str], ...]:
     """A sort key under which `10.0` follows `9.2` and `3.0r1` follows `3.0`."""
     parts = re.findall(r"[0-9]+|[^0-9]+", ordinal)
@@ -46,6 +49,7 @@ class Growing:
         self._decisions: tuple[Decision, ...] = ()
         self._kernels: dict[str, Kernel] = {}
         self._seen: set[int] = set()
+        self._sizes: tuple[int, int] | None = None
         self._newest: dict[str, tuple[Age, Verdict]] = {}
         self._weighed_by: tuple[dict[str, Finding], Above] = {}, {}
         self._entries: tuple[Entry, ...] | None = None
@@ -53,8 +57,12 @@ class Growing:
 
     def entries(self, session: Session) -> tuple[Entry, ...]:
         """By round and ordinal; the same tuple as before where nothing is new."""
-        self._read_kernels(session)
-        self._read_verdicts(session)
+        self._heed_decisions(session)
+        sizes = self._sizes_of_tables(session)  # first, so that what is stored meanwhile is new the next time
+        if sizes != self._sizes:
+            self._read_kernels(session)
+            self._read_verdicts(session)
+            self._sizes = sizes
         found = _newest_findings(session)
         above = findings.causes(found, _all_edges(session) if found else ())
         if self._entries is None or (found, above) != self._weighed_by:
@@ -72,17 +80,26 @@ class Growing:
             )
         return self._lineage
 
-    def _read_kernels(self, session: Session) -> None:
-        """Those that are new; all of them where a person has decided about ideas since, of which kernels tell."""
+    def _heed_decisions(self, session: Session) -> None:
+        """Have all kernels read anew where a person has decided about ideas since, of which kernels tell."""
         decided = decisions.of_run(session, self.run)
         if decided != self._decisions:
-            self._decisions, self._entries = decided, None
+            self._decisions, self._entries, self._sizes = decided, None, None
             self._kernels.clear()
+
+    def _sizes_of_tables(self, session: Session) -> tuple[int, int]:
+        """How many kernels the run has, and how many verdicts there are: counted far sooner than their ids are read."""
+        kernels = select(func.count()).where(s.KernelRow.run == self.run).scalar_subquery()
+        judged = select(func.count()).select_from(s.EvaluationRow).scalar_subquery()
+        row = session.execute(select(kernels, judged)).one()
+        return row[0], row[1]
+
+    def _read_kernels(self, session: Session) -> None:
         there = select(s.KernelRow.id).where(s.KernelRow.run == self.run)
         new = set(session.scalars(there)) - self._kernels.keys()
         query = select(s.KernelRow, s.IdeaRow).outerjoin(s.IdeaRow, s.KernelRow.idea == s.IdeaRow.id)
         query = query.where(s.KernelRow.run == self.run, _among(s.KernelRow.id, new))
-        proposal_of = decisions.proposals_of(decided)
+        proposal_of = decisions.proposals_of(self._decisions)
         for row, idea in session.execute(query) if new else ():
             self._entries = None
             self._kernels[row.id] = mapping.kernel_of(row, proposal_of(idea) if idea else None)

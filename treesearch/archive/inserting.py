@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, Table, func
@@ -12,17 +13,29 @@ from sqlalchemy.orm import Session
 from treesearch.archive import schema as s
 
 
-def insert_new(session: Session, rows: Sequence[s.Base]) -> int:
-    """Insert those rows whose keys are not there yet; returns how many."""
-    statements = [_insert_into(session, row).on_conflict_do_nothing() for row in rows]
-    return sum(cast("CursorResult[Any]", session.execute(statement)).rowcount for statement in statements)
+def insert_new(session: Session, rows: Sequence[s.Base], **instead: object) -> int:
+    """Insert those rows whose keys are not there yet, with `instead` in place of what they say; returns how many."""
+    return sum(_insert_new(session, _table(row), _values(row) | instead) for row in rows)
+
+
+def _insert_new(session: Session, table: Table, values: Mapping[str, object]) -> int:
+    statement = _inserting(table, session.get_bind().dialect.name)
+    return cast("CursorResult[Any]", session.execute(statement, values)).rowcount
+
+
+@cache
+def _inserting(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    """One statement for all rows of a table: to make it takes longer than to execute it."""
+    statement = _insert_into(table, dialect).on_conflict_do_nothing()
+    return statement.execution_options(preserve_rowcount=True)  # psycopg's count is else gone with its cursor
 
 
 def overwrite(session: Session, row: s.Base) -> None:
     """Insert a row, or overwrite the one with the same primary key; what is now NULL overwrites nothing."""
-    statement, table = _insert_into(session, row), _table(row)
-    values = {key: func.coalesce(statement.excluded[key], table.c[key]) for key in _values(row)}
-    session.execute(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values))
+    table, values = _table(row), _values(row)
+    statement = _insert_into(table, session.get_bind().dialect.name).values(values)
+    kept = {key: func.coalesce(statement.excluded[key], table.c[key]) for key in values}
+    session.execute(statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=kept))
 
 
 def complete(session: Session, row: s.Base) -> None:
@@ -35,9 +48,8 @@ def complete(session: Session, row: s.Base) -> None:
             setattr(held, name, value)
 
 
-def _insert_into(session: Session, row: s.Base) -> sqlite.Insert | postgresql.Insert:
-    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    return insert(_table(row)).values(_values(row))
+def _insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
 def _table(row: s.Base) -> Table:
@@ -46,5 +58,9 @@ def _table(row: s.Base) -> Table:
 
 def _values(row: s.Base) -> dict[str, object]:
     """What the row's record says: all columns but a number that the database gives out."""
-    columns = (column.key for column in _table(row).columns if column is not _table(row).autoincrement_column)
-    return {key: getattr(row, key) for key in columns}
+    return {key: getattr(row, key) for key in _told(_table(row))}
+
+
+@cache
+def _told(table: Table) -> tuple[str, ...]:
+    return tuple(column.key for column in table.columns if column is not table.autoincrement_column)

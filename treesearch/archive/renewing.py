@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, inspect, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from treesearch.archive import mapping
@@ -23,12 +23,14 @@ def add_evaluation(session: Session, row: s.EvaluationRow) -> bool:
     one becomes a finding too.
     """
     # Whoever else has a verdict on this kernel waits here, so that ordinals are given out one by one.
-    session.get(s.KernelRow, row.kernel, with_for_update=True)
+    session.execute(select(s.KernelRow.id).where(s.KernelRow.id == row.kernel).with_for_update())
+    if row.status != Status.SUSPECT:
+        return bool(insert_new(session, [row], stored=tick(session)))
     held = _held(session, row)
     ordinal = _place(row, held)
-    if ordinal is None or not insert_new(session, [_at(row, ordinal, tick(session))]):
+    if ordinal is None or not insert_new(session, [row], ordinal=ordinal, stored=tick(session)):
         return False
-    if held and row.status == Status.SUSPECT:
+    if held:
         _find_suspect(session, row)
     return True
 
@@ -38,7 +40,7 @@ def copy_evaluation(target: Session, row: s.EvaluationRow) -> None:
     ordinal = _place(row, _held(target, row))
     if ordinal is None:
         return
-    insert_new(target, [_at(row, ordinal, row.stored)])
+    insert_new(target, [row], ordinal=ordinal)
     if ordinal != row.ordinal:
         _find_suspect(target, row)
 
@@ -73,11 +75,6 @@ def _place(row: s.EvaluationRow, held: Sequence[s.EvaluationRow]) -> int | None:
 def _content(row: s.EvaluationRow) -> tuple[object, ...]:
     """What makes a verdict the same one, whenever it is stored."""
     return row.protocol, row.status, row.error, row.seed, row.samples
-
-
-def _at(row: s.EvaluationRow, ordinal: int, stored: str) -> s.EvaluationRow:
-    names = [column.key for column in inspect(s.EvaluationRow).column_attrs if column.key != "id"]
-    return s.EvaluationRow(**{name: getattr(row, name) for name in names} | {"ordinal": ordinal, "stored": stored})
 
 
 def _find_suspect(session: Session, row: s.EvaluationRow) -> None:

@@ -62,7 +62,7 @@ class Archive(Reader):
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        with translated(str(self._place)), Session(writing(self._engine)) as session, session.begin():
+        with self._turn, translated(str(self._place)), Session(writing(self._engine)) as session, session.begin():
             yield session
 
     def _insert(self, *rows: s.Base) -> None:
@@ -113,8 +113,11 @@ class Archive(Reader):
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────
 
-    def save_answer(self, request: Request, answer: Answer) -> None:
-        self._insert(mapping.answer_row(request, answer))
+    def save_answer(self, request: Request, answer: Answer) -> Answer:
+        """Store an answer, and return it as stored; where the request has one already, that one."""
+        with self._writing() as session:
+            insert_new(session, [mapping.answer_row(request, answer)])
+            return mapping.answer_of(session.get_one(s.AnswerRow, request.id))
 
     def save_failed_ask(
         self, request: Request, model: str, error: str, *, text: str = "", usage: Usage = UNKNOWN

@@ -105,18 +105,16 @@ class Task:
 
         `shorter` has other prompts for the same, in turn for models that the one before is too long for; what is stored
         is the one that was answered. A question that nobody will ever answer is stored as well, with the reason, so
-        that a run does not stop at it each time. Read back from the store, so that the first time and every later one
-        see the same text. `equip` makes what a model that can call tools has at hand.
+        that a run does not stop at it each time. The first time and every later one see the same text, that of the
+        store. `equip` makes what a model that can call tools has at hand.
 
         Raises LimitReached where the budget does not allow to ask.
         """
-        if self.archive.answer(request.id) is None:
-            with self.meter.asking(request) as ticket:
-                put, answer = self._asked(request, turn, iter(shorter), equip(self, request, ticket))
-                self.archive.save_answer(put, self._whole(put, ticket.priced(answer)))
-        stored = self.archive.answer(request.id)
-        assert stored is not None, "it was just stored"
-        return stored
+        if stored := self.archive.answer(request.id):
+            return stored
+        with self.meter.asking(request) as ticket:
+            put, answer = self._asked(request, turn, iter(shorter), equip(self, request, ticket))
+            return self.archive.save_answer(put, self._whole(put, ticket.priced(answer)))
 
     def _whole(self, request: Request, answer: Answer) -> Answer:
         """The answer with what its model took on the way to it."""
