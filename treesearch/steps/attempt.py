@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import partial
+from queue import SimpleQueue
 
 from treesearch import answers, prompts
 from treesearch.errors import AnswersExhausted, LimitReached, ModelUnavailable, NoUsableAnswer, Waiting
@@ -64,6 +65,32 @@ class Candidate:
     """What it, or the kernel that it repairs, refines."""
 
 
+class Work:
+    """Slots whose kernels are asked for and built, to be iterated over as they are ready."""
+
+    def __init__(self, pool: Executor, prepare: Callable[[Slot], Candidate]) -> None:
+        self._pool, self._prepare = pool, prepare
+        self._due: set[Future[Candidate]] = set()
+        self._done: SimpleQueue[Future[Candidate]] = SimpleQueue()
+
+    def begin(self, slots: Iterable[Slot]) -> None:
+        for slot in slots:
+            future = self._pool.submit(self._prepare, slot)
+            self._due.add(future)
+            future.add_done_callback(self._done.put)
+
+    def cancel(self) -> None:
+        """Leave out all that has not begun."""
+        self._due = {future for future in self._due if not future.cancel()}
+
+    def __iter__(self) -> Iterator[Future[Candidate]]:
+        while self._due:
+            future = self._done.get()
+            if future in self._due:
+                self._due.remove(future)
+                yield future
+
+
 def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
     """Fill the round's slots: answers and builds in parallel, verdicts one after another as they come.
 
@@ -75,24 +102,22 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
     failures: list[BaseException] = []
     away: set[str] = set()
     with asking() as pool:
-        slots = [slot for slot in _slots(task, number, proposals) if _is_open(task, number, slot, known)]
-        due = {pool.submit(_prepare, task, number, slot, known) for slot in slots}
-        while due:
-            done, due = wait(due, return_when=FIRST_COMPLETED)
-            for future in done:
-                error = future.exception()
-                if isinstance(error, Waiting | AnswersExhausted | LimitReached | ModelUnavailable):
-                    failures.append(error)
-                    if isinstance(error, ModelUnavailable):
-                        due = {asked for asked in due if not asked.cancel()}
-                    continue
-                candidate = future.result()
-                entry = _judge(task, candidate, incumbent)
-                incumbent = _fastest(entry, than=incumbent)
-                if entry.evaluation is None:
-                    away.add(entry.kernel.id)
-                elif repair := _repair(task, number, candidate.slot, entry, known):
-                    due.add(pool.submit(_prepare, task, number, repair, known))
+        work = Work(pool, partial(_prepare, task, number, known=known))
+        work.begin(slot for slot in _slots(task, number, proposals) if _is_open(task, number, slot, known))
+        for future in work:
+            error = future.exception()
+            if isinstance(error, Waiting | AnswersExhausted | LimitReached | ModelUnavailable):
+                failures.append(error)
+                if isinstance(error, ModelUnavailable):
+                    work.cancel()
+                continue
+            candidate = future.result()
+            entry = _judge(task, candidate, incumbent)
+            incumbent = _fastest(entry, than=incumbent)
+            if entry.evaluation is None:
+                away.add(entry.kernel.id)
+            elif repair := _repair(task, number, candidate.slot, entry, known):
+                work.begin([repair])
     raise_gravest([failure for failure in failures if not isinstance(failure, LimitReached)])
     if away:
         raise dispatch(task, f"r{number}", away)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from treesearch import roofline
@@ -48,11 +49,13 @@ def last_gain(lineage: Lineage, number: int) -> int:
 
     Small gains add up: each round is compared with the one that gained last. Round 0 where nothing is verified.
     """
-    gained, best = 0, None
-    for earlier in range(number):
-        times = [one.milliseconds for one in lineage.verified() if one.milliseconds and one.kernel.round == earlier]
-        if times and (best is None or min(times) <= CLEAR_GAIN * best):
-            gained, best = earlier, min(times)
+    fastest: dict[int, float] = {}
+    for one in lineage.verified():
+        fastest.setdefault(one.kernel.round, one.milliseconds or math.inf)
+    gained, best = 0, math.inf
+    for earlier, milliseconds in sorted(fastest.items()):
+        if earlier < number and milliseconds <= CLEAR_GAIN * best:
+            gained, best = earlier, milliseconds
     return gained
 
 

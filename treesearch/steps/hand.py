@@ -6,7 +6,7 @@ about an idea counts: pinning lifts a ban, and a ban takes back an idea that no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from treesearch.lineage import Lineage
@@ -31,6 +31,8 @@ class Hand:
 def hand(task: Task, number: int, parents: Sequence[Entry], lineage: Lineage) -> Hand:
     """What the decisions that a round began with mean for it. `parents` are those it has."""
     known = task.archive.decisions(task.run.id)
+    if not known:
+        return Hand()
     begun = {id for one in task.archive.rounds(task.run.id) if one.number == number for id in one.decisions}
     decided = [one for one in known if one.id in begun]
     taken = task.archive.proposals(task.run.id)
@@ -60,13 +62,14 @@ def waiting(decisions: Iterable[Decision], proposals: Iterable[Proposal]) -> tup
 
 def allowed(lineage: Lineage) -> Lineage:
     """The lineage without kernels of banned ideas, and without what came from them."""
-    barred = {entry.kernel.id for entry in lineage.entries if _holds_banned(lineage, entry)}
-    return lineage.without(barred) if barred else lineage
+    banned = {one.kernel.id for one in lineage.entries if one.kernel.proposal and one.kernel.proposal.banned}
+    if not banned:
+        return lineage
+    return lineage.without({one.kernel.id for one in lineage.entries if _comes_from(lineage, one, banned)})
 
 
-def _holds_banned(lineage: Lineage, entry: Entry) -> bool:
-    above = (one.kernel.proposal for one in lineage.path(entry.kernel.id))
-    return any(proposal.banned for proposal in above if proposal)
+def _comes_from(lineage: Lineage, entry: Entry, ids: Collection[str]) -> bool:
+    return any(above.kernel.id in ids for above in lineage.path(entry.kernel.id))
 
 
 def _proposals(
