@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property, lru_cache
 
 import networkx as nx
 
@@ -152,6 +153,10 @@ class Lineage:
 
     def verified(self) -> tuple[Entry, ...]:
         """Verified kernels, fastest first; equal times by round, then ordinal."""
+        return self._verified
+
+    @cached_property
+    def _verified(self) -> tuple[Entry, ...]:
         return tuple(sorted((entry for entry in self.entries if entry.verified), key=_milliseconds))
 
     def fastest(self) -> Entry | None:
@@ -268,6 +273,11 @@ def _milliseconds(entry: Entry) -> float:
     return entry.milliseconds
 
 
-def _place(kernel: Kernel) -> tuple[int, list[int], str]:
+def _place(kernel: Kernel) -> tuple[int, tuple[int, ...], str]:
     """Sorts `10.0` after `9.0`, and `3.0r1` after `3.0`."""
-    return kernel.round, [int(number) for number in re.findall(r"\d+", kernel.ordinal)], kernel.id
+    return kernel.round, _numbers(kernel.ordinal), kernel.id
+
+
+@lru_cache(maxsize=4096)
+def _numbers(ordinal: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", ordinal))

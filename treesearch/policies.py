@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from treesearch.errors import UsageError
@@ -49,9 +49,9 @@ def diverse(lineage: Lineage, beam: int) -> tuple[str, ...]:
     """
     pool = _distinct(lineage.verified())
     chosen = _spread(lineage, pool, beam)
-    detours = [entry for entry in _detours(lineage, pool) if entry not in chosen]
-    if beam >= 3 and detours:
-        chosen = [*chosen[: beam - 1], detours[0]]
+    detour = next((entry for entry in _detours(lineage, pool) if entry not in chosen), None)
+    if beam >= 3 and detour:
+        chosen = [*chosen[: beam - 1], detour]
     rest = [entry for entry in pool if entry not in chosen]
     return _ids([*chosen, *rest][:beam])
 
@@ -84,9 +84,9 @@ def _line(lineage: Lineage, entry: Entry) -> str:
     return head.proposal.id if head.proposal else head.id
 
 
-def _detours(lineage: Lineage, pool: Iterable[Entry]) -> list[Entry]:
+def _detours(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
     """Detours that nothing refines yet, the most promising idea first; of equals the fastest."""
-    return sorted((entry for entry in pool if _is_detour(lineage, entry)), key=_promise, reverse=True)
+    return (entry for entry in sorted(pool, key=_promise, reverse=True) if _is_detour(lineage, entry))
 
 
 def _is_detour(lineage: Lineage, entry: Entry) -> bool:
