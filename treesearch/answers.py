@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from treesearch.languages.language import LAUNCH, Entry
@@ -258,10 +259,11 @@ def _ratio(text: str) -> float:
 
 # ── near-duplicates ─────────────────────────────────────────────────────────────────────────────
 
-_FILLER = (
+_FILLER = frozenset(
     "a an the and or of to in on at by for from with without into over per as is are be it its this that these "
-    "each every all one so then than which while where when instead use using used can will would should"
+    "each every all one so then than which while where when instead use using used can will would should".split()
 )
+_WORD, _ENDING = re.compile(r"[^\W_]+"), re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
 def near_duplicate(idea: Idea, others: Iterable[Idea]) -> Idea | None:
@@ -273,13 +275,24 @@ def near_duplicate(idea: Idea, others: Iterable[Idea]) -> Idea | None:
 
 
 def _likeness(one: Idea, other: Idea) -> float:
-    if one.category is other.category and _words(one.title) == _words(other.title):
+    if one.category is other.category and _gist(one).title == _gist(other).title:
         return 1.0
-    first, second = _words(f"{one.title} {one.mechanism}"), _words(f"{other.title} {other.mechanism}")
+    first, second = _gist(one).words, _gist(other).words
     return len(first & second) / max(len(first | second), 1)
+
+
+@dataclass(frozen=True)
+class _Gist:
+    title: frozenset[str]
+    words: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def _gist(idea: Idea) -> _Gist:
+    """The words of an idea, worked out once: each is compared with every other one of its round and many before."""
+    return _Gist(_words(idea.title), _words(f"{idea.title} {idea.mechanism}"))
 
 
 def _words(text: str) -> frozenset[str]:
     """Meaningful words with common endings cut, so that `loads` and `loading` are one word."""
-    words, filler = re.findall(r"[^\W_]+", text.lower()), _FILLER.split()
-    return frozenset(re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e)$", "", word) for word in words if word not in filler)
+    return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _FILLER)

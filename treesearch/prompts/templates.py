@@ -55,6 +55,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            auto_reload=False,  # answers are stored with the digest of what the run began with
         )
         environment.filters.update(
             fenced=fenced,
