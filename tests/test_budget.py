@@ -17,8 +17,9 @@ from treesearch.errors import NoUsableAnswer, UsageError, Waiting
 from treesearch.evaluation.target import HERE, Here
 from treesearch.events import BudgetUsed, Event, Moved, Step, Stopped
 from treesearch.models import ModelOptions
-from treesearch.records import Budget, Price, RunState, Sampling, Spending
+from treesearch.records import Budget, Category, Decision, Idea, Price, RunState, Sampling, Spending
 from treesearch.roofline import floor
+from treesearch.steps import decide
 from treesearch.testing import HttpReply, ScriptedEndpoint, ScriptedEvaluator
 
 MODELS = ("openai/one", "openai/other")
@@ -71,6 +72,11 @@ class Bench:
     def spent(self, result: Result) -> Spending:
         with Archive(self.folder / "a.db") as store:
             return store.spend(result.run.id)
+
+    def add(self, result: Result) -> Decision:
+        """Have an idea of a person's tried next."""
+        with Archive(self.folder / "a.db") as store:
+            return decide.add(store, result.run, Idea("Own", Category.COMPUTE, "What no model says.", 1.1, "")).decision
 
     def rounds(self, result: Result) -> int:
         """How many rounds began after the first kernels."""
@@ -186,6 +192,22 @@ class TestGoals:
         result = bench.search(Budget(patience=1), rounds=3)
         assert result.run.stopped == "1 round brought no clear gain"
         assert bench.rounds(result) == 1
+
+    def test_an_idea_that_a_person_added_is_tried_before_patience_runs_out(self, bench: Bench) -> None:
+        first = bench.search(Budget(patience=1), rounds=4)
+        before, added = bench.rounds(first), bench.add(first)
+        again = bench.search(Budget(patience=1), rounds=4)
+        assert bench.rounds(again) == before + 1
+        assert added.idea in [entry.kernel.idea for entry in again.lineage.entries]
+        assert again.run.stopped == first.run.stopped == "1 round brought no clear gain"
+
+    def test_a_goal_that_is_reached_leaves_an_added_idea_untried(self, bench: Bench) -> None:
+        goal = Budget(speedup=2.0)
+        added = bench.add(bench.search(goal))
+        again = bench.search(goal)
+        assert bench.rounds(again) == 0
+        tried = bench.search(Budget(speedup=20.0))
+        assert added.idea in [entry.kernel.idea for entry in tried.lineage.entries]
 
     def test_patience_begins_anew_with_each_clear_gain(self, bench: Bench) -> None:
         """Every kernel takes half the time of the one before."""

@@ -162,6 +162,12 @@ class TestGoingOn:
         assert f"Run {ran.id} has stopped ($1.00 of $1.00 are used)" in said
         assert said.endswith("with a larger limit goes on.")
 
+    def test_a_run_that_lost_patience_needs_none_to_try_an_idea(self, ran: Ran) -> None:
+        with Archive(ran.folder / "archive.db") as archive:
+            archive.finish(ran.id, 2, "1 round brought no clear gain")
+        said = ran.told("idea", "add", ran.id, *OWN)[1]
+        assert said.endswith("command goes on, with a larger limit unless that was patience.")
+
 
 class TestRefusals:
     def test_unknown_names_name_the_closest(self, ran: Ran) -> None:

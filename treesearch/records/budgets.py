@@ -53,7 +53,7 @@ class Budget:
     floor: float | None = None
     """Good enough: the share of the roofline floor's speed that the winner has."""
     patience: int | None = None
-    """Rounds without a clear gain."""
+    """Rounds without a clear gain; ideas that a person has added or pinned are tried first."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -9,6 +9,7 @@ from treesearch import roofline
 from treesearch.errors import LimitReached
 from treesearch.lineage import Lineage
 from treesearch.policies import CLEAR_GAIN
+from treesearch.steps.hand import untried
 from treesearch.steps.task import Task
 
 
@@ -38,8 +39,9 @@ def _near_the_floor(task: Task, number: int, lineage: Lineage) -> str:
 
 
 def _out_of_patience(task: Task, number: int, lineage: Lineage) -> str:
+    """A person's idea is a reason to go on: what waits is tried first."""
     patience = task.run.config.budget.patience
-    if patience is None or number - 1 - last_gain(lineage, number) < patience:
+    if patience is None or number - 1 - last_gain(lineage, number) < patience or untried(task):
         return ""
     return f"{patience} round{'' if patience == 1 else 's'} brought no clear gain"
 

@@ -60,6 +60,11 @@ def waiting(decisions: Iterable[Decision], proposals: Iterable[Proposal]) -> tup
     return tuple(wanted)
 
 
+def untried(task: Task) -> tuple[Decision, ...]:
+    """Ideas that a person wants tried and that the run's next round would take up."""
+    return waiting(task.archive.decisions(task.run.id), task.archive.proposals(task.run.id))
+
+
 def allowed(lineage: Lineage) -> Lineage:
     """The lineage without kernels of banned ideas, and without what came from them."""
     banned = {one.kernel.id for one in lineage.entries if one.kernel.proposal and one.kernel.proposal.banned}

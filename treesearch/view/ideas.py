@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from treesearch.records import Decision
+from treesearch.records import Decision, Verb
 from treesearch.steps.decide import Decided, Fate
 from treesearch.view import data, text
 from treesearch.view.tables import bare_table
@@ -61,7 +61,10 @@ def goes_on(made: Decided) -> str:
         return f"Run {run.id} has had its rounds: the same `treesearch run` command with --rounds {number} goes on."
     if run.stopped:
         stopped = text.one_line(run.stopped)
-        return f"Run {run.id} has stopped ({stopped}): the same `treesearch run` command with a larger limit goes on."
+        again = f"Run {run.id} has stopped ({stopped}): the same `treesearch run` command"
+        if made.decision.verb is Verb.BAN:
+            return f"{again} with a larger limit goes on."
+        return f"{again} goes on, with a larger limit unless that was patience."
     return f"Round {number} of {run.config.rounds} begins with it; the same `treesearch run` command goes on."
 
 
