@@ -6,7 +6,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
@@ -113,6 +115,29 @@ def test_one_that_refused_a_question_is_asked_the_next_in_its_turn() -> None:
     for _ in range(3):
         asked.ask(KERNEL, 0)
     assert len(choosy.requests) == 3
+
+
+def test_one_that_a_prompt_was_too_long_for_is_asked_last_about_anything_as_long() -> None:
+    def short(request: Request) -> str:
+        if len(request.prompt) > 10:
+            raise PromptTooLong("too long")
+        return "by short"
+
+    models = pool(ScriptedModel("short", short), answering("long"))
+    asked = [replace(KERNEL, prompt=length * "x") for length in (20, 20, 30, 15, 10)]
+    assert [models.ask(request, 0)[1].model for request in asked] == ["long", "long", "long", "long", "short"]
+    assert [len(request.prompt) for request in cast(ScriptedModel, models.code[0]).requests] == [20, 15, 10]
+    assert not models.is_too_long(asked[0]), "the other takes it"
+
+
+def test_what_is_too_long_for_all_of_a_role_is_known_to_be() -> None:
+    models = Pool([answering("other")], [failing("short", PromptTooLong("too long"))])
+    assert not models.is_too_long(KERNEL)
+    with pytest.raises(PromptTooLong):
+        models.ask(KERNEL, 0)
+    assert models.is_too_long(KERNEL)
+    assert not models.is_too_long(replace(KERNEL, prompt=KERNEL.prompt[1:]))
+    assert not models.is_too_long(IDEAS)
 
 
 def test_an_answer_that_is_due_from_outside_is_waited_for() -> None:

@@ -117,6 +117,29 @@ def test_a_question_whose_least_form_is_too_long_is_given_up(archive: Archive, s
     assert "longer than openai/s accepts" in answer.failure
 
 
+def test_a_model_that_has_said_how_much_is_too_much_is_asked_with_less_at_once(archive: Archive) -> None:
+    with ScriptedEndpoint(lambda prompt: HttpReply(CODE) if MARK in prompt else TOO_LONG) as endpoint:
+        question = Question(archive, "kernel", endpoint)
+        question.ask()
+        question.slot = replace(question.slot, base="0.1", variant=1)
+        kernel, request = question.ask()
+    assert kernel.source
+    assert [MARK in call.prompt for call in endpoint.calls] == [False, True, True]
+    assert request.prompt == endpoint.calls[-1].prompt
+    assert len(archive.failed_asks(question.task.run.id)) == 1
+
+
+def test_the_least_form_of_a_question_is_put_even_where_one_as_long_was_too_long(archive: Archive) -> None:
+    with ScriptedEndpoint(lambda prompt: TOO_LONG) as endpoint:
+        question = Question(archive, "kernel", endpoint)
+        question.ask()
+        least, before = len(endpoint.calls[-1].prompt), len(endpoint.calls)
+        question.slot = replace(question.slot, base="0.1", variant=1)
+        kernel, _ = question.ask()
+    assert kernel.source is None
+    assert [abs(len(call.prompt) - least) < 100 for call in endpoint.calls[before:]] == [True]
+
+
 # ── a whole search ──────────────────────────────────────────────────────────────────────────────
 
 

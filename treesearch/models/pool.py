@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,8 @@ class Pool:
     """Models by role: those that are asked for ideas, and those that write kernels.
 
     Whose turn it is depends on the turn alone, so a run that goes on asks the same model. One that fails is replaced
-    by the others of its role, in the order of their turns; the answer names the one that gave it.
+    by the others of its role, in the order of their turns; the answer names the one that gave it. A model that
+    a prompt was too long for is asked last about anything as long.
     """
 
     def __init__(self, ideas: Sequence[Model], code: Sequence[Model]) -> None:
@@ -65,6 +67,8 @@ class Pool:
         self.code = tuple(code)
         self._lock = threading.Lock()
         self._set_aside: dict[str, float] = {}
+        self._too_long: dict[str, int] = {}
+        """Characters of the shortest prompt that did not fit into a model's context, by the model's name."""
 
     @classmethod
     def of(cls, config: Config, opened: Mapping[str, Model]) -> Pool:
@@ -92,23 +96,37 @@ class Pool:
                 failures.append(error)
                 if isinstance(error, ModelUnavailable):
                     self._put_aside(model)
+                if isinstance(error, PromptTooLong):
+                    self._remember(model, len(request.prompt))
         raise gravest(failures)
+
+    def is_too_long(self, request: Request) -> bool:
+        """Whether a prompt no longer than this one was too long for every model that may answer it."""
+        return all(self._overflows(model, request) for model in self._of_role(request))
 
     def _of_role(self, request: Request) -> tuple[Model, ...]:
         return self.ideas if request.stage is Stage.IDEAS else self.code
 
     def _in_order(self, request: Request, turn: int) -> list[Model]:
-        """Each model of the role once, from the one whose turn it is; those that have failed come last."""
+        """Each model of the role once, from the one whose turn it is; those that are likely to fail come last."""
         models = self._of_role(request)
         first = turn % len(models)
         found = {model.name: model for model in (*models[first:], *models[:first])}
         with self._lock:
             aside = {name for name, until in self._set_aside.items() if until > time.monotonic()}
-        return sorted(found.values(), key=lambda model: model.name in aside)
+        return sorted(found.values(), key=lambda model: model.name in aside or self._overflows(model, request))
 
     def _put_aside(self, model: Model) -> None:
         with self._lock:
             self._set_aside[model.name] = time.monotonic() + SET_ASIDE_SECONDS
+
+    def _overflows(self, model: Model, request: Request) -> bool:
+        with self._lock:
+            return len(request.prompt) >= self._too_long.get(model.name, sys.maxsize)
+
+    def _remember(self, model: Model, characters: int) -> None:
+        with self._lock:
+            self._too_long[model.name] = min(characters, self._too_long.get(model.name, sys.maxsize))
 
 
 def _asked(model: Model, request: Request, workbench: Workbench | None) -> tuple[Request, Answer]:

@@ -124,7 +124,13 @@ class Task:
     def _asked(
         self, request: Request, turn: int, shorter: Iterator[str], workbench: Workbench | None
     ) -> tuple[Request, Answer]:
-        """A question as it was put in the end, and what came of it."""
+        """A question as it was put in the end, and what came of it.
+
+        One that is as long as another that was too long is put with less at once. Its least form is always put, since
+        a length says only roughly how many tokens a prompt has.
+        """
+        if self.models.is_too_long(request) and (prompt := next(shorter, "")):
+            return self._asked(replace(request, prompt=prompt), turn, shorter, workbench)
         try:
             return self.models.ask(request, turn, workbench)
         except QuestionRefused as refused:
