@@ -269,20 +269,15 @@ _WORD, _ENDING = re.compile(r"[^\W_]+"), re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e
 def near_duplicate(idea: Idea, others: Iterable[Idea]) -> Idea | None:
     """The one of `others` most like `idea`, if it is so alike (`DUPLICATE_THRESHOLD`) that both would lead
     to the same kernel; else None. Ideas of one category with the same words in their titles always are."""
-    scored = [(_likeness(idea, other), other) for other in others]
+    gist = _gist(idea)
+    scored = [(_likeness(gist, _gist(other)), other) for other in others]
     score, nearest = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     return nearest if score >= DUPLICATE_THRESHOLD else None
 
 
-def _likeness(one: Idea, other: Idea) -> float:
-    if one.category is other.category and _gist(one).title == _gist(other).title:
-        return 1.0
-    first, second = _gist(one).words, _gist(other).words
-    return len(first & second) / max(len(first | second), 1)
-
-
 @dataclass(frozen=True)
 class _Gist:
+    category: Category
     title: frozenset[str]
     words: frozenset[str]
 
@@ -290,7 +285,14 @@ class _Gist:
 @lru_cache(maxsize=4096)
 def _gist(idea: Idea) -> _Gist:
     """The words of an idea, worked out once: each is compared with every other one of its round and many before."""
-    return _Gist(_words(idea.title), _words(f"{idea.title} {idea.mechanism}"))
+    return _Gist(idea.category, _words(idea.title), _words(f"{idea.title} {idea.mechanism}"))
+
+
+def _likeness(one: _Gist, other: _Gist) -> float:
+    if one.category is other.category and one.title == other.title:
+        return 1.0
+    shared = len(one.words & other.words)
+    return shared / max(len(one.words) + len(other.words) - shared, 1)
 
 
 def _words(text: str) -> frozenset[str]:
