@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import event
 
 from treesearch.archive import Archive
+from treesearch.errors import ArchiveError
 
 if TYPE_CHECKING:
     from tests.archive.conftest import Samples
@@ -58,3 +60,13 @@ def test_threads_that_write_to_a_file_do_it_one_after_another(samples: Samples, 
             list(pool.map(archive.save_kernel, kernels))
         assert len(archive.entries(run.id)) == len(kernels)
         assert len(connections) <= 1
+
+
+def test_a_turn_that_does_not_come_is_not_waited_for_without_end(samples: Samples, tmp_path: Path) -> None:
+    with Archive(tmp_path / "archive.db", _busy=0.05) as archive:
+        run = samples.open(archive)
+        kernel = samples.kernel(archive, run)
+        with ThreadPoolExecutor(1) as pool, archive._writing(), pytest.raises(ArchiveError, match="for too long"):
+            pool.submit(archive.save_kernel, kernel).result()
+        archive.save_kernel(kernel)
+        assert [entry.kernel for entry in archive.entries(run.id)] == [kernel]

@@ -98,12 +98,26 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(treesearch_writes=True)
 
 
-def turns(place: Place) -> AbstractContextManager[object]:
-    """What a thread holds while it writes.
+class Turn:
+    """What a thread holds while it writes to a file; it waits as long for this as for another process.
 
     A file has one writer at a time. Whoever waits for it in SQLite looks again and again, with a connection of its own.
     """
-    return threading.Lock() if place.path else nullcontext()
+
+    def __init__(self, busy_seconds: float) -> None:
+        self._lock, self._patience = threading.Lock(), busy_seconds
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=self._patience):
+            raise ArchiveError("the archive was being written to for too long; wait until that ends, then run again")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def turns(place: Place, busy_seconds: float) -> AbstractContextManager[None]:
+    """What a thread holds while it writes to a place; a server needs no such thing."""
+    return Turn(busy_seconds) if place.path else nullcontext()
 
 
 # ── SQLite ──────────────────────────────────────────────────────────────────────────────────────

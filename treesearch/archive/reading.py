@@ -53,7 +53,7 @@ class Reader:
         self, url: str | os.PathLike[str] = ".treesearch/archive.db", *, read_only: bool = False, _busy: float = 30.0
     ) -> None:
         self._place = locate(url)
-        self._turn = turns(self._place)
+        self._turn = turns(self._place, _busy)
         self._last, self._one_at_a_time = Growing(""), threading.Lock()
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
