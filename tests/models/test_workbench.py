@@ -13,7 +13,7 @@ import pytest
 from treesearch.errors import ModelUnavailable, PromptTooLong, QuestionRefused
 from treesearch.models import MOST_BUILDS, ApiModel, Failure, ModelOptions, Pool, Workbench
 from treesearch.models.workbench import LAST, NO_SOURCE, NONE_LEFT
-from treesearch.records import Answer, Request, Stage, Turn, Usage
+from treesearch.records import Answer, Request, Sampling, Stage, Turn, Usage
 from treesearch.testing import (
     FILTERED,
     REFUSAL,
@@ -280,6 +280,16 @@ def test_an_endpoint_that_takes_no_tools_is_asked_without_from_then_on(refusal: 
     assert at.offered == [True, None, None]
     assert [call.prompt for call in at.calls] == [f"Write a kernel. {NOTE}", *["Write a kernel."] * 2]
     assert [failure.kind for failure in at.failures] == ["tools refused"]
+
+
+def test_a_model_whose_tools_only_another_api_takes_is_asked_plainly() -> None:
+    """litellm would turn to that API by itself, and needs packages for it that we do not install."""
+    said = "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions."
+    with bench(HttpReply(said, status=400), "the kernel", name="openai/gpt-5.6") as at:
+        at.model.sampling = Sampling(reasoning_effort="high")
+        assert at.ask().help == ""
+    assert at.offered == [True, None]
+    assert "_skip_responses_api_bridge" not in at.calls[0].parameters
 
 
 def test_another_refusal_at_the_first_call_is_no_word_about_tools() -> None:
