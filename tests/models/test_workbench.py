@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,13 @@ def bench(*replies: Reply, name: str = MODEL, concurrency: int = 64) -> Iterator
 
 def calling(*calls: tuple[str, str]) -> HttpReply:
     return HttpReply(calls=calls)
+
+
+def saying(reply: HttpReply, **more: Any) -> HttpReply:
+    """A reply with more in its message."""
+    response = json.loads(reply.payload())
+    response["choices"][0]["message"].update(more)
+    return HttpReply(body=json.dumps(response))
 
 
 # ── a conversation ──────────────────────────────────────────────────────────────────────────────
@@ -186,6 +194,22 @@ def test_what_a_model_says_beside_a_call_goes_back_with_it() -> None:
         at.ask()
     assert at.calls[-1].messages[1]["content"] == "Let me see."
     assert "provider_specific_fields" not in at.calls[-1].messages[1], "it says nothing, and not everybody knows it"
+
+
+def test_reasoning_goes_back_where_it_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "dummy")
+    details = [{"type": "reasoning.encrypted", "data": "signature", "index": 0}]
+    with bench(saying(building("one"), reasoning_details=details), "text", name="openrouter/openai/gpt-5.1") as at:
+        at.ask()
+    assert at.calls[-1].messages[1]["reasoning_details"] == details
+
+
+def test_what_utf_8_cannot_hold_is_replaced_in_what_is_built_and_sent_back() -> None:
+    broken = calling(("build", json.dumps({"source": "int \ud83d"})))
+    with bench(saying(broken, content="Let me \ud83d see."), "the kernel") as at:
+        assert at.ask().help == "build tool, 1 build"
+    assert at.built == ["int ?"]
+    assert at.calls[-1].messages[1]["content"] == "Let me ? see."
 
 
 def test_a_place_is_free_for_another_question_while_a_model_waits_for_its_build() -> None:

@@ -20,7 +20,7 @@ from treesearch.models.base import ModelOptions, OnFailure
 from treesearch.models.failures import Asked, Failure, Kind, classify, examined, one_line, sentence, with_tools
 from treesearch.models.persistent import Persistent, within
 from treesearch.models.providers import PROVIDERS, provider_named
-from treesearch.models.workbench import OFFER, Workbench, converse, messages
+from treesearch.models.workbench import OFFER, Workbench, converse, messages, writable
 from treesearch.records import Answer, Request, Sampling, Turn, Usage
 
 T = TypeVar("T")
@@ -184,7 +184,8 @@ def _as_json(message: Any) -> str:
     """A message as it can be given back, without fields that say nothing: not every endpoint knows all of them."""
     fields = message.model_dump(exclude_none=True)
     aside = {name: value for name, value in fields.pop("provider_specific_fields", {}).items() if value is not None}
-    return json.dumps({**fields, **({"provider_specific_fields": aside} if aside else {})})
+    whole = {**fields, **({"provider_specific_fields": aside} if aside else {})}
+    return writable(json.dumps(whole, ensure_ascii=False))
 
 
 def _refusal(message: Any) -> str:

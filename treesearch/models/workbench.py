@@ -115,7 +115,12 @@ def _objection(call: ToolCall, left: int) -> str:
 def source_of(call: ToolCall) -> str | None:
     """The source that is to be built, None where the call is not one that can be followed."""
     source = _arguments(call.arguments).get("source")
-    return source if call.tool == TOOL and isinstance(source, str) else None
+    return writable(source) if call.tool == TOOL and isinstance(source, str) else None
+
+
+def writable(text: str) -> str:
+    """A text without lone surrogates, which JSON can hold and UTF-8 cannot."""
+    return text.encode(errors="replace").decode()
 
 
 def messages(prompt: str, turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -129,10 +134,12 @@ def messages(prompt: str, turns: Sequence[Turn]) -> list[dict[str, Any]]:
 
 
 def _sound(message: dict[str, Any]) -> dict[str, Any]:
-    """A message whose arguments are JSON objects, since nobody takes others back."""
+    """A message whose arguments are JSON objects, since nobody takes others back, and whose reasoning is where
+    OpenRouter gave it: litellm puts it aside and does not put it back, and Gemini refuses a conversation without."""
     for call in message["tool_calls"]:
         call["function"]["arguments"] = json.dumps(_arguments(call["function"].get("arguments", "")))
-    return message
+    details = message.get("provider_specific_fields", {}).get("reasoning_details")
+    return message | {"reasoning_details": details} if details else message
 
 
 def _arguments(given: str) -> dict[str, Any]:
