@@ -8,6 +8,7 @@
     ├── ArchiveError           a store that is locked, read-only, damaged, or of a newer version
     ├── ModelError             a model that could not be asked
     │   ├── ModelUnavailable   the endpoint is down, refuses the key, or keeps failing
+    │   │   └── NothingSaid    it responds each time, with a server error or nothing that can be read
     │   ├── ToolsRefused       an endpoint that takes no tools, though it may answer without
     │   ├── QuestionRefused    a model that will not answer this question, though it may answer others
     │   │   └── PromptTooLong  the question does not fit into the model's context
@@ -56,6 +57,10 @@ class ModelError(TreesearchError):
 
 
 class ModelUnavailable(ModelError):
+    pass
+
+
+class NothingSaid(ModelUnavailable):
     pass
 
 

@@ -17,6 +17,7 @@ from treesearch.models.workbench import LAST, NO_SOURCE, NONE_LEFT
 from treesearch.records import Answer, Request, Sampling, Stage, Turn, Usage
 from treesearch.testing import (
     FILTERED,
+    NO_CHOICES,
     REFUSAL,
     TOO_LONG,
     Call,
@@ -282,6 +283,16 @@ def test_an_answer_that_is_cut_off_is_asked_for_once_more() -> None:
     with bench(building("one"), HttpReply("half", finish_reason="length"), "whole") as at:
         assert at.ask().text == "whole"
     assert len(at.failures) == 1
+
+
+@pytest.mark.parametrize("reply", [HttpReply(""), NO_CHOICES, HttpReply("oops", status=500)])
+def test_where_nothing_comes_of_a_conversation_this_question_is_put_plainly(reply: HttpReply) -> None:
+    with bench(building("one"), *[reply] * 4, "the kernel", building("two"), "another kernel") as at:
+        answer = at.ask()
+        at.turns.clear()
+        other = at.ask(replace(REQUEST, ordinal="1"))
+    assert (answer.text, answer.help) == ("the kernel", "")
+    assert (other.text, other.help) == ("another kernel", "build tool, 1 build")
 
 
 # ── models without tools ────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from types import ModuleType
 from typing import Any, TypeVar
 
-from treesearch.errors import ModelUnavailable, ToolsRefused, UnknownModel
+from treesearch.errors import ModelUnavailable, NothingSaid, ToolsRefused, UnknownModel
 from treesearch.models.base import ModelOptions, OnFailure
 from treesearch.models.failures import Asked, Failure, Kind, classify, examined, one_line, sentence, with_tools
 from treesearch.models.persistent import Persistent, within
@@ -68,8 +68,9 @@ class ApiModel(Persistent):
             try:
                 put = workbench.put(request)
                 return put, converse(self.name, workbench, partial(self._said_at, put))
-            except ToolsRefused:
-                self._refuses_tools = True
+            # Nothing is what Gemini says where it calls a tool in a way that cannot be read, or that it may not call.
+            except (ToolsRefused, NothingSaid) as error:
+                self._refuses_tools |= isinstance(error, ToolsRefused)
         return request, self.ask(request)
 
     def _said_at(self, request: Request, turns: Sequence[Turn], offered: bool) -> Answer | Turn:

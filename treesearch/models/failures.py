@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from treesearch import answers
-from treesearch.errors import ModelError, ModelUnavailable, PromptTooLong, QuestionRefused, ToolsRefused
+from treesearch.errors import ModelError, ModelUnavailable, NothingSaid, PromptTooLong, QuestionRefused, ToolsRefused
 from treesearch.records import Answer
 
 LONGEST_REASON = 300
@@ -69,7 +69,13 @@ class Failure:
 
     def error(self, message: str) -> ModelError:
         """The exception for when no attempt is left."""
-        kinds = {Kind.TOO_LONG: PromptTooLong, Kind.FILTERED: QuestionRefused, Kind.TOOLS: ToolsRefused}
+        kinds = {
+            Kind.TOO_LONG: PromptTooLong,
+            Kind.FILTERED: QuestionRefused,
+            Kind.TOOLS: ToolsRefused,
+            Kind.EMPTY: NothingSaid,
+            Kind.BROKEN: NothingSaid,
+        }
         return kinds.get(self.kind, ModelUnavailable)(message)
 
 
