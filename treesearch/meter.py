@@ -123,7 +123,7 @@ class Meter:
         for request, answer in counted:
             self._used += self._taken(request, answer)
         for turn in unanswered:
-            self._used += self._bill(turn.model, turn.usage)
+            self._used += self._bill(turn.model, turn.usage, ("", turn.message))
         self._say(self._due())
 
     @contextmanager

@@ -17,7 +17,7 @@ from tests.archive.conftest import Samples
 from tests.steps import scripted
 from treesearch import policies, problem
 from treesearch.archive import Archive
-from treesearch.errors import ModelUnavailable
+from treesearch.errors import LimitReached, ModelUnavailable
 from treesearch.evaluation import device
 from treesearch.evaluation.elsewhere import Elsewhere
 from treesearch.evaluation.evaluator import Evaluator
@@ -122,6 +122,19 @@ def test_an_answer_is_stored_with_its_turns_its_help_and_all_that_it_took(archiv
     spent = archive.spend(task.run.id)
     assert (spent.answers, spent.output_tokens) == (1, 3 * WRITTEN)
     assert spent.cost_usd == pytest.approx(0.3)
+
+
+def test_what_turns_took_is_estimated_again_where_nobody_counted_it(archive: Archive) -> None:
+    """A budget must not grow by a kill, though the prompts that turns were answers to are not stored with them."""
+    replies = [replace(reply, usage=None) for reply in (building("x" * 3500), HttpReply("the kernel"))]
+    with ScriptedEndpoint(lambda _: replies.pop(0)) as at:
+        task = of_task(archive, at.base_url)
+        assert ask(task).usage == Usage()
+    (turn,) = archive.open_turns(task.run.id)
+    again = of_task(archive, at.base_url, budget=Budget(tokens=1000))
+    assert turn.usage == Usage()
+    with pytest.raises(LimitReached, match="of 1,000 tokens are used"):
+        ask(again, "1")
 
 
 def test_only_who_can_call_tools_is_told_of_one(archive: Archive) -> None:

@@ -194,7 +194,8 @@ class Reader:
             return tuple(map(mapping.turn_of, rows))
 
     def open_turns(self, run_id: str) -> tuple[Turn, ...]:
-        """Turns of a run that led to no answer of their model, or to none yet: no answer counts what they took."""
+        """Turns of a run that no answer counts: they led to none of their model, to none yet, or to one of which nobody
+        knows what it took."""
         query = select(s.TurnRow).where(s.TurnRow.run == run_id, ~_led_to_an_answer())
         with self._reading() as session:
             return tuple(map(mapping.turn_of, session.scalars(query.order_by(s.TurnRow.created))))
@@ -363,4 +364,5 @@ def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | 
 def _led_to_an_answer() -> Exists:
     """Whether a turn's question was answered by the same model, whose answer counts what the turn took."""
     answered = s.AnswerRow
-    return exists().where(answered.id == s.TurnRow.request, answered.model == s.TurnRow.model, answered.failure == "")
+    by_its_model = (answered.id == s.TurnRow.request, answered.model == s.TurnRow.model, answered.failure == "")
+    return exists().where(*by_its_model, answered.input_tokens.is_not(None))
