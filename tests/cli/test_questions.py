@@ -107,6 +107,16 @@ def test_front_matter_of_the_file_is_kept_and_flags_go_before_it(tmp_path: Path,
     assert (answer.text, answer.answered_by, answer.help) == (CODE, "m", "nvcc")
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_file_that_says_only_who_answers_is_no_answer_yet(tmp_path: Path, run: Run, mark: str) -> None:
+    kernel = put(tmp_path, run, Stage.KERNEL)
+    (tmp_path / f"answers/{kernel.id}.answer.md").write_text(f"{mark}---\nmodel: m\n---\n\n", encoding="utf-8")
+    with pytest.raises(Waiting):
+        FileModel(f"file/{tmp_path}/answers").ask(kernel)
+    assert [question["id"] for question in listed(tmp_path)] == [kernel.id]
+    give(tmp_path, kernel, CODE)
+
+
 @pytest.mark.parametrize(
     ("stage", "text", "reason"),
     [

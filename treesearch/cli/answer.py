@@ -28,9 +28,9 @@ def answer(id: str, file: click.File, answered_by: str, help_used: str, archive:
     An answer that the search could not use is refused with the reason. `treesearch questions` lists what is open.
     """
     from treesearch import languages
-    from treesearch.models import split_front_matter
+    from treesearch.models import parted
 
-    given, text = split_front_matter(file.read().decode("utf-8-sig", errors="replace"))  # type: ignore[attr-defined]
+    given, text = parted(file.read())  # type: ignore[attr-defined]
     with common.archives(archive) as stores:
         store, run, question = _find(stores, id)
         if store.answer(question.id) is not None or question.is_answered:

@@ -17,12 +17,12 @@ from treesearch.models.api import ApiModel
 from treesearch.models.base import Model, ModelOptions, OnFailure
 from treesearch.models.command import CommandModel
 from treesearch.models.failures import Failure
-from treesearch.models.file import FileModel, split_front_matter
+from treesearch.models.file import FileModel
 from treesearch.models.persistent import Persistent
 from treesearch.models.pool import Pool
 from treesearch.models.prices import prices
 from treesearch.models.providers import PROVIDERS, Provider, default_model, keys_present
-from treesearch.models.questions import Question, lying
+from treesearch.models.questions import Question, lying, parted
 from treesearch.models.replay import Recordings, ReplayModel
 from treesearch.models.workbench import MOST_BUILDS, Workbench
 from treesearch.records import Sampling
@@ -49,8 +49,8 @@ __all__ = [
     "keys_present",
     "lying",
     "open_model",
+    "parted",
     "prices",
-    "split_front_matter",
 ]
 
 

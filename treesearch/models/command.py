@@ -17,8 +17,8 @@ from pathlib import Path
 from treesearch.errors import ModelUnavailable, UnknownModel
 from treesearch.models.base import ModelOptions, OnFailure
 from treesearch.models.failures import Failure, Kind, examined, one_line
-from treesearch.models.file import split_front_matter
 from treesearch.models.persistent import Persistent
+from treesearch.models.questions import split_front_matter
 from treesearch.records import Answer
 
 PREFIX = "cmd/"

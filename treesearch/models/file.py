@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 
 from treesearch.errors import MachineError, Waiting
 from treesearch.models.base import ModelOptions
-from treesearch.models.questions import Question, cannot, write
+from treesearch.models.questions import Question, cannot, parted, write
 from treesearch.records import Answer, Request
 
 PREFIX = "file/"
-OUR_KEYS = ("model", "help")
-FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n((?:[a-z_]+:[^\n]*\n)+)---[ \t]*(?:\r?\n|\Z)")
 
 README = """\
 # Questions and answers
@@ -83,19 +80,7 @@ class FileModel:
             return None
         except OSError as error:
             raise MachineError(cannot("read", path, error)) from error
-        given, text = split_front_matter(content.decode("utf-8-sig", errors="replace"))
+        given, text = parted(content)
         if not text.strip():
             return None
         return Answer(text=text, model=self.name, answered_by=given.get("model", ""), help=given.get("help", ""))
-
-
-def split_front_matter(text: str) -> tuple[dict[str, str], str]:
-    """What an answer says of itself, and the answer; front matter that is not ours is left in the text."""
-    match = FRONT_MATTER.match(text)
-    if match is None:
-        return {}, text
-    pairs = [line.partition(":") for line in match[1].splitlines()]
-    given = {key: value.strip() for key, _, value in pairs}
-    if not set(given) <= set(OUR_KEYS):
-        return {}, text
-    return given, text[match.end() :]

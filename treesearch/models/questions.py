@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,6 +15,8 @@ from treesearch.errors import MachineError
 from treesearch.records import Request, Stage
 
 PROMPT, ANSWER = ".prompt.md", ".answer.md"
+OUR_KEYS = ("model", "help")
+FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n((?:[a-z_]+:[^\n]*\n)+)---[ \t]*(?:\r?\n|\Z)")
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ class Question:
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer that holds more than white space."""
+        """Whether there is an answer that holds more than white space and who gave it, as the search reads it."""
         with suppress(OSError):
-            return bool(self.answer.read_bytes().strip())
+            return bool(parted(self.answer.read_bytes())[1].strip())
         return False
 
     def put(self, prompt: str) -> None:
@@ -99,3 +102,20 @@ def write(path: Path, text: str) -> None:
 
 def cannot(verb: str, path: Path, error: OSError) -> str:
     return f"cannot {verb} {path}: {error.strerror or error}; make room or choose another folder for file/DIR"
+
+
+def parted(content: bytes) -> tuple[dict[str, str], str]:
+    """What an answer's file says of itself, and the answer."""
+    return split_front_matter(content.decode("utf-8-sig", errors="replace"))
+
+
+def split_front_matter(text: str) -> tuple[dict[str, str], str]:
+    """What an answer says of itself, and the answer; front matter that is not ours is left in the text."""
+    match = FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text
+    pairs = [line.partition(":") for line in match[1].splitlines()]
+    given = {key: value.strip() for key, _, value in pairs}
+    if not set(given) <= set(OUR_KEYS):
+        return {}, text
+    return given, text[match.end() :]
