@@ -99,7 +99,8 @@ def named(name: str, language: str, known: Iterable[Device], here: Here = HERE) 
     found = _described(Path(name)) if name.endswith(".json") else _matching(name, [*ours, *known])
     chosen = languages.for_device(found.kind) if language == AUTO else languages.named(language)
     if not chosen.runs_on(found.kind):
-        raise UsageError(f"Kernels in {chosen.name} do not run on {found.name}; leave out --language, or name another.")
+        fitting = ", ".join(one.name for one in languages.LANGUAGES.values() if one.runs_on(found.kind))
+        raise UsageError(f"Kernels in {chosen.name} do not run on {found.name}; what runs there is {fitting}.")
     mine = next((one for one in ours if one.id == found.id), None)
     return Target(chosen, mine or found, mine is not None)
 
