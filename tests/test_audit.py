@@ -313,6 +313,7 @@ def test_outside_a_checkout_it_says_where_the_corpus_is(tmp_path: Path, words: l
     [
         (("no-family",), "no family 'no-family'"),
         (("--only", "no-kernel"), "no kernel 'no-kernel'"),
+        (("--only", "patched-clock"), "the closest is timer-games/patched_clock, and the files in "),
         (("--without", "nothing"), "'nothing'"),
     ],
 )

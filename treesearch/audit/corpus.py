@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -125,12 +126,19 @@ def choose(cases: Sequence[Case], families: Sequence[str] = (), names: Sequence[
             raise UsageError(f"There is no family {family!r}; choose among {', '.join(FAMILIES)}.")
     for name in names:
         if not any(name in _names(case) for case in cases):
-            raise UsageError(f"The corpus has no kernel {name!r}; `treesearch audit --json` names all of them.")
+            raise UsageError(f"The corpus has no kernel {name!r}; {_closest(name, cases)}.")
     return tuple(
         case
         for case in cases
         if (not families or case.family in families) and (not names or _names(case).intersection(names))
     )
+
+
+def _closest(name: str, cases: Sequence[Case]) -> str:
+    """What may have been meant, and where all names are: to judge everything, only to see them, takes long."""
+    stems = {case.path.stem: f"{case.family}/{case.path.stem}" for case in cases}
+    near = difflib.get_close_matches(name.rpartition("/")[2].partition(".")[0], stems, n=1, cutoff=0)
+    return f"the closest is {stems[near[0]]}, and the files in {folder()} bear all names" if near else "it is empty"
 
 
 def _names(case: Case) -> frozenset[str]:
