@@ -93,7 +93,7 @@ def test_what_does_not_fit_is_refused_by_name(value: object, reason: str) -> Non
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "Expecting value"),
+        ("", "it is no JSON .Expecting value"),
         ("{", "Expecting property name"),
         ("NaN", "NaN is not JSON"),
         ('{"a": Infinity}', "Infinity is not JSON"),

@@ -47,6 +47,8 @@ def parse(text: str) -> Json:
     """The JSON value that a text says. Raises ValueError for anything else, nesting without end included."""
     try:
         return cast(Json, json.loads(text, parse_constant=_refuse_constant))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON ({error})") from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
