@@ -21,7 +21,8 @@ was started with `--wait`).
 
 - `treesearch questions` lists those that are open. `treesearch answer ID FILE` looks whether an answer can be used, and
   puts it here at once and whole.
-- An answer counts as soon as its file is not empty. Write it under another name and rename it when it is complete.
+- An answer counts as soon as its file holds more than who answered. Write it under another name and rename it when it
+  is complete.
 - Answers may come in any order. Several people or programs may share the work.
 - Say who answered, and with what help, at the very top if you like:
 

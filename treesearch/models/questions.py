@@ -101,6 +101,8 @@ def write(path: Path, text: str) -> None:
 
 
 def cannot(verb: str, path: Path, error: OSError) -> str:
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"cannot {verb} {path}: a file is where a folder should be; choose another folder for file/DIR"
     return f"cannot {verb} {path}: {error.strerror or error}; make room or choose another folder for file/DIR"
 
 
