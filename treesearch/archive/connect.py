@@ -98,7 +98,7 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(treesearch_writes=True)
 
 
-class Turn:
+class OneWriter:
     """What a thread holds while it writes to a file; it waits as long for this as for another process.
 
     A file has one writer at a time. Whoever waits for it in SQLite looks again and again, with a connection of its own.
@@ -115,9 +115,9 @@ class Turn:
         self._lock.release()
 
 
-def turns(place: Place, busy_seconds: float) -> AbstractContextManager[None]:
+def one_writer(place: Place, busy_seconds: float) -> AbstractContextManager[None]:
     """What a thread holds while it writes to a place; a server needs no such thing."""
-    return Turn(busy_seconds) if place.path else nullcontext()
+    return OneWriter(busy_seconds) if place.path else nullcontext()
 
 
 # ── SQLite ──────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import decisions, findings, mapping, verdicts
 from treesearch.archive import schema as s
-from treesearch.archive.connect import locate, open_engine, turns
+from treesearch.archive.connect import locate, one_writer, open_engine
 from treesearch.archive.findings import Finding
 from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
 from treesearch.archive.mapping import AnswerSize, FailedAsk
@@ -53,7 +53,7 @@ class Reader:
         self, url: str | os.PathLike[str] = ".treesearch/archive.db", *, read_only: bool = False, _busy: float = 30.0
     ) -> None:
         self._place = locate(url)
-        self._turn = turns(self._place, _busy)
+        self._one_writer = one_writer(self._place, _busy)
         self._last, self._one_at_a_time = Growing(""), threading.Lock()
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)

@@ -62,7 +62,8 @@ class Archive(Reader):
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        with self._turn, translated(str(self._place)), Session(writing(self._engine)) as session, session.begin():
+        session = Session(writing(self._engine))
+        with self._one_writer, translated(str(self._place)), session, session.begin():
             yield session
 
     def _insert(self, *rows: s.Base) -> None:

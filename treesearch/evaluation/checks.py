@@ -74,7 +74,8 @@ class Check(StrEnum):
     COMPILER = "compiler"
     """The compiler reads no file of the user's, and has a share of the memory, of time and of disk space."""
     SANITIZER = "sanitizer"
-    """A CUDA kernel that is among the fastest so far passes memcheck, racecheck, initcheck and synccheck."""
+    """A CUDA kernel that is among the fastest, so far or of its bundle, passes memcheck, racecheck, initcheck and
+    synccheck."""
 
 
 Checks = frozenset[Check]

@@ -111,8 +111,8 @@ class ApiModel(Persistent):
         """What says that there is a tool, or that it may be called no more; whoever has called it needs it named."""
         # Otherwise litellm imports a server of tools, which needs packages that we do not install: for any tool, and
         # where it turns a call with tools into one of OpenAI's Responses API, as it does for GPT-5.4 and later.
-        offer: dict[str, Any] = {"_skip_mcp_handler": True, "_skip_responses_api_bridge": True}
-        offer["tools"] = [deepcopy(OFFER)]
+        bare = {"_skip_mcp_handler": True, "_skip_responses_api_bridge": True}
+        offer: dict[str, Any] = {**bare, "tools": [deepcopy(OFFER)]}
         if not offered and self._declares("tool_choice"):
             offer["tool_choice"] = "none"
         return offer

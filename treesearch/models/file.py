@@ -38,9 +38,9 @@ help: g++, objdump
 class FileModel:
     """A model that reads `DIR/ID.answer.md` after writing `DIR/ID.prompt.md`.
 
-    An answer is complete when its file holds more than white space, so a writer should write elsewhere and rename.
-    An optional front matter (`model:`, `help:`) fills `answered_by` and `help` and is taken off the text; one
-    with any other key is part of the answer.
+    An answer is complete when its file holds more than white space and front matter, so a writer should write
+    elsewhere and rename. The front matter (`model:`, `help:`), which is optional, fills `answered_by` and `help`
+    and is taken off the text; one with any other key is part of the answer.
     """
 
     def __init__(self, name: str, *, options: ModelOptions | None = None) -> None:
