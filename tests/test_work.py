@@ -114,10 +114,11 @@ def test_a_worker_that_is_stopped_loses_the_kernel_in_hand_alone(tmp_path: Path,
         worker.send_signal(by)
         assert worker.wait(30) == (130 if by is signal.SIGINT else -by)
     before = target.read_bytes()
-    assert before.count(b"\n") == 3
+    kept = before.count(b"\n") - 1
+    assert 2 <= kept < 4, "the turn of the hanging one comes with its build, before or after that of others"
     done = silently(path)
     assert target.read_bytes().startswith(before), "what was on disk is not judged again"
-    assert done.fresh == 2
+    assert done.fresh == 4 - kept
     verdicts = {"k0": "build_failed", "k1": "build_failed", "k2": "timed_out", "k3": "verified"}
     assert statuses(done) == verdicts
     assert len(results.read(target).verdicts) == 4

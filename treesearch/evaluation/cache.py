@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,12 +66,25 @@ def _locked(name: str, kind: int) -> Iterator[None]:
         yield
 
 
+LETTING_GO = 1.0
+"""Seconds. A child that was being started when its parent was killed holds the locks until it runs its program."""
+
+
 @contextmanager
 def alone(name: str, otherwise: str) -> Iterator[None]:
     """Held by one process at a time; raises MachineError with the sentence `otherwise` for any further one."""
     with _lock_file(digest(name)[:16]) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise MachineError(otherwise) from None
+        until = time.monotonic() + LETTING_GO
+        while not _taken(lock):
+            if time.monotonic() > until:
+                raise MachineError(otherwise)
+            time.sleep(0.02)
         yield
+
+
+def _taken(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
