@@ -31,6 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"loop", "plan"}),
     frozenset({"forecast"}),
     frozenset({"export", "view"}),
+    frozenset({"pages"}),
     frozenset({"api"}),
     frozenset({"testing"}),
     frozenset({"cli"}),
@@ -44,12 +45,16 @@ FRONT = "__init__"
 
 OWNERS: dict[str, frozenset[str]] = {
     "torch": frozenset({"problem", "evaluation"}),
-    "jinja2": frozenset({"prompts", "export", "view"}),
+    "jinja2": frozenset({"prompts", "export", "pages"}),
     "networkx": frozenset({"lineage"}),
     "litellm": frozenset({"models"}),
     "sqlalchemy": frozenset({"archive"}),
     "alembic": frozenset({"archive"}),
     "rich": frozenset({"view", "cli"}),
+    "pygments": frozenset({"pages"}),
+    "starlette": frozenset({"pages"}),
+    "uvicorn": frozenset({"pages"}),
+    "pyarrow": frozenset({"export"}),
     "click": frozenset({"cli"}),
 }
 """Who may import what is not in the standard library. What is not listed here, nobody may import."""
