@@ -145,6 +145,8 @@ class TestNames:
         ("run", "softmax_small", "--effort", "huge"),
         ("run", "softmax_small", "--model", "file/x", "--policy", "luck"),
         ("run", "softmax_small", "--model", "file/x", "--language", "fortran"),
+        ("run", "softmax_small", "--dry-run", "--policy", "luck"),
+        ("config", "--language", "fortran"),
         ("run", "softmax_small", "--nonsense"),
         ("walk", "softmax_small"),
         ("evaluate", "softmax_small"),
@@ -158,6 +160,12 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(tmp_path: Path, words: 
     assert "Error: " in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert not (tmp_path / ".treesearch").exists() or not list((tmp_path / ".treesearch").glob("winners"))
+
+
+def test_a_mistyped_command_is_told_which_one_is_close(tmp_path: Path) -> None:
+    said = scripted.typed("trajctory", cwd=tmp_path).stderr
+    assert said.endswith("Error: No such command 'trajctory'. Did you mean 'trajectory'?\n")
+    assert "Did you mean" not in scripted.typed("qqqq", cwd=tmp_path).stderr
 
 
 class TestFiles:

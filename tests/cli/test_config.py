@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.steps import scripted
-from treesearch.cli.settings import SETTINGS
+from treesearch import languages, policies
+from treesearch.cli.settings import LANGUAGES, POLICIES, SETTINGS
 
 FILE = """
 model = ["openai/scripted", "openai/gpt-5.1"]
@@ -144,10 +145,15 @@ class TestWhatIsRefused:
 
     @pytest.mark.parametrize("amount", ["nan", "inf"])
     def test_a_limit_that_is_no_amount_is_refused(self, tmp_path: Path, amount: str) -> None:
-        assert "not above zero" in refused(tmp_path, f"budget_usd = {amount}")
+        assert "no finite number above zero" in refused(tmp_path, f"budget_usd = {amount}")
 
     def test_what_is_no_toml_is_refused(self, tmp_path: Path) -> None:
         assert "treesearch.toml is no TOML" in refused(tmp_path, "rounds: 3")
 
     def test_a_file_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
         assert "Cannot read gone.toml" in refused(tmp_path, "", "--config", "gone.toml")
+
+
+def test_flags_name_all_policies_and_languages_that_there_are() -> None:
+    assert set(POLICIES) == set(policies.POLICIES)
+    assert set(LANGUAGES) == {"auto", *languages.LANGUAGES}

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 75 waiting for answers or evaluations, 13
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import sys
@@ -53,6 +54,17 @@ class Commands(click.Group):
             return None
         command: click.Command = getattr(import_module(f"treesearch.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if not close:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FILE = "treesearch.toml"
 PRICES = "prices"
 EFFORTS = ("minimal", "low", "medium", "high")
+POLICIES = ("diverse", "fastest")
+LANGUAGES = ("auto", "cpp", "cuda", "module")
 _META = "treesearch.settings"
 
 
@@ -72,8 +74,8 @@ SETTINGS: tuple[Setting, ...] = (
     count("--implementations", 1, "3", "Implementations of each idea."),
     count("--beam", 1, "4", "Parents of a round, and first kernels."),
     count("--repairs", 0, "1", "Repairs of a kernel that fails."),
-    Setting("--policy", default="diverse", help="How parents are picked: diverse or fastest."),
-    Setting("--language", default="auto", help="Kernel language: auto, cpp, cuda or module."),
+    Setting("--policy", type=click.Choice(POLICIES), default="diverse", help="How parents are picked."),
+    Setting("--language", type=click.Choice(LANGUAGES), default="auto", help="Kernel language."),
     Setting(
         "--device",
         metavar="DEVICE",

@@ -59,7 +59,7 @@ class Budget:
         for field in fields(self):
             limit = getattr(self, field.name)
             if limit is not None and not 0 < limit < math.inf:
-                raise ValueError(f"a limit of {limit} {field.name} is not above zero")
+                raise ValueError(f"a limit of {limit} {field.name} is no finite number above zero")
 
     @property
     def spends(self) -> bool:
