@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treesearch.archive.bills import Bill
     from treesearch.archive.findings import Finding, Kind
     from treesearch.archive.mapping import AnswerSize, FailedAsk
     from treesearch.archive.store import Archive
 
-__all__ = ["AnswerSize", "Archive", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind"]
 
 
 def __getattr__(name: str) -> object:

@@ -8,11 +8,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
-from sqlalchemy import CompoundSelect, Exists, exists, func, select, union_all
+from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import decisions, findings, mapping, verdicts
+from treesearch.archive import bills, decisions, findings, mapping, verdicts
 from treesearch.archive import schema as s
+from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
 from treesearch.archive.findings import Finding
 from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
@@ -196,7 +197,7 @@ class Reader:
     def open_turns(self, run_id: str) -> tuple[Turn, ...]:
         """Turns of a run that no answer counts: they led to none of their model, to none yet, or to one of which nobody
         knows what it took."""
-        query = select(s.TurnRow).where(s.TurnRow.run == run_id, ~_led_to_an_answer())
+        query = select(s.TurnRow).where(s.TurnRow.run == run_id, ~bills.led_to_an_answer())
         with self._reading() as session:
             return tuple(map(mapping.turn_of, session.scalars(query.order_by(s.TurnRow.created))))
 
@@ -206,19 +207,13 @@ class Reader:
         An answer's price may be unknown. So may that of a failed attempt whose tokens are known; one without
         tokens was not billed as far as anybody said.
         """
-        bills = _bills(run_id).subquery()
-        query = select(
-            func.count().label("bills"),
-            func.sum(bills.c.input_tokens).label("asked"),
-            func.sum(bills.c.output_tokens).label("answered"),
-            func.sum(bills.c.cost_usd).label("cost"),
-            func.count(bills.c.cost_usd).label("priced"),
-        )
         with self._reading() as session:
-            total = session.execute(query).one()
-        if not total.bills:
-            return Spending()
-        return Spending(total.bills, total.bills - total.priced, total.asked, total.answered, total.cost)
+            return bills.total(session, run_id)
+
+    def bills(self, run_id: str) -> tuple[Bill, ...]:
+        """What each of a run's answers and failed attempts cost, and when, in that order; counted as `spend` does."""
+        with self._reading() as session:
+            return bills.of_run(session, run_id)
 
     def answer_sizes(self) -> tuple[AnswerSize, ...]:
         """How long every answer is, and what it took."""
@@ -343,26 +338,3 @@ def _within_run(row: s.AnswerRow) -> tuple[object, ...]:
 
 def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
     return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in sorted(rows, key=_within_run))
-
-
-def _bills(run_id: str) -> CompoundSelect[tuple[int | None, int | None, float | None]]:
-    """Tokens and money of a run's answers, and of those failed attempts, and turns without one, that were billed."""
-    answered, failed = s.AnswerRow, s.FailedAskRow
-    given = select(answered.input_tokens, answered.output_tokens, answered.cost_usd).where(
-        answered.run == run_id, answered.failure == ""
-    )
-    wasted = select(failed.input_tokens, failed.output_tokens, failed.cost_usd).where(
-        failed.run == run_id, failed.input_tokens.is_not(None)
-    )
-    said = s.TurnRow
-    unanswered = select(said.input_tokens, said.output_tokens, said.cost_usd).where(
-        said.run == run_id, said.input_tokens.is_not(None), ~_led_to_an_answer()
-    )
-    return union_all(given, wasted, unanswered)
-
-
-def _led_to_an_answer() -> Exists:
-    """Whether a turn's question was answered by the same model, whose answer counts what the turn took."""
-    answered = s.AnswerRow
-    by_its_model = (answered.id == s.TurnRow.request, answered.model == s.TurnRow.model, answered.failure == "")
-    return exists().where(*by_its_model, answered.input_tokens.is_not(None))

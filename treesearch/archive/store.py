@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from treesearch.archive import decisions, mapping, verdicts
 from treesearch.archive import schema as s
+from treesearch.archive.bills import Bill
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
 from treesearch.archive.inserting import complete, insert_new, overwrite
@@ -45,7 +46,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["AnswerSize", "Archive", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind"]
 
 UNKNOWN = Usage()
 
