@@ -1,0 +1,68 @@
+"""The large archive that pages are timed on: what it holds, and that it is the same each time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benchmarks import large, pages
+from treesearch.archive import Archive
+from treesearch.errors import UsageError
+from treesearch.lineage import standing
+from treesearch.records import Purpose, Relation, RunState, Status
+
+RUNS, KERNELS, LARGEST = 4, 500, 320
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / "archive.db"
+    pages.prepare(path, RUNS, KERNELS, LARGEST)
+    return path
+
+
+def rows(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [line for line in connection.iterdump() if line.startswith("INSERT")]
+
+
+def test_it_has_as_many_runs_and_kernels_as_were_asked_for(made: Path) -> None:
+    with Archive(made, read_only=True) as archive:
+        found = [len(archive.entries(run.id)) for run in archive.runs()]
+    assert sorted(found) == sorted(large.sizes(RUNS, KERNELS, LARGEST)) == [60, 60, 60, 320]
+
+
+def test_its_runs_are_as_searches_leave_them(made: Path) -> None:
+    with Archive(made, read_only=True) as archive:
+        newest, *_, oldest = archive.runs()
+        lineage = archive.lineage(oldest.id)
+        exchanges = archive.answers(oldest.id)
+        proposals = archive.proposals(oldest.id)
+        measured = archive.remeasurements([entry.kernel.id for entry in lineage.entries])
+        waiting = [entry for entry in archive.entries(newest.id) if not entry.evaluation]
+    statuses = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
+    assert set(statuses) == set(Status)
+    assert {entry.kernel.round for entry in lineage.entries} == set(range(6))
+    assert {edge["relation"] for *_, edge in lineage.graph.edges(data=True)} == set(Relation)
+    assert {entry.kernel.answer for entry in lineage.entries} < {request.id for request, _ in exchanges}
+    assert any(proposal.dropped for proposal in proposals)
+    assert any(standing(entry) for entry in lineage.entries)
+    assert {one.purpose for one in measured} == {Purpose.FINAL}
+    assert (newest.state, oldest.state) == (RunState.RUNNING, RunState.DONE)
+    assert waiting
+
+
+def test_the_same_numbers_make_the_same_archive(made: Path, tmp_path: Path) -> None:
+    large.prepare(tmp_path / "again.db", RUNS, KERNELS, LARGEST)
+    assert rows(tmp_path / "again.db") == rows(made)
+
+
+def test_a_file_that_is_there_is_left_alone(made: Path) -> None:
+    before = made.stat()
+    with pytest.raises(UsageError, match="is there already"):
+        pages.prepare(made, 1, 10, 10)
+    assert made.stat().st_mtime_ns == before.st_mtime_ns
