@@ -170,6 +170,12 @@ class Lineage:
         edge = self._parents.get(id)
         return self._entries[edge.parent] if edge else None
 
+    def relation(self, id: str) -> Relation | None:
+        """How `id` came from its parent; None for a root."""
+        self.entry(id)
+        edge = self._parents.get(id)
+        return edge.relation if edge else None
+
     def refined(self, id: str) -> Entry | None:
         """The kernel whose idea `id` implements: what it refines, or what the kernel that it repairs does."""
         for entry in self._ascend(id):

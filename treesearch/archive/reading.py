@@ -41,6 +41,7 @@ from treesearch.records import (
     Stage,
     Status,
     Turn,
+    digest,
 )
 
 _CANDIDATES = 8
@@ -137,6 +138,24 @@ class Reader:
         query = select(s.RoundRow).where(s.RoundRow.run == run_id).order_by(s.RoundRow.number)
         with self._reading() as session:
             return tuple(map(mapping.round_of, session.scalars(query)))
+
+    def version(self, run_id: str) -> str:
+        """A text that is another one once something about the run has changed, and is worked out from indices alone.
+
+        It may also be another one after a verdict on a kernel of another run. Raises UsageError for an unknown run.
+        """
+        newest = (s.EvaluationRow.id, s.FindingRow.id, s.RemeasurementRow.id, s.FailedAskRow.id)
+        counted = (s.KernelRow, s.IdeaRow, s.AnswerRow, s.DecisionRow)
+        query = select(
+            *(select(func.max(id)).scalar_subquery() for id in newest),
+            *(select(func.count()).where(row.run == run_id).scalar_subquery() for row in counted),
+            *(s.RunRow.state, s.RunRow.rounds, s.RunRow.stopped),
+        )
+        with self._reading() as session:
+            row = session.execute(query.where(s.RunRow.id == run_id)).one_or_none()
+            if row is None:
+                raise UsageError(f"no run {run_id!r} in {self._place}; look at the list of runs")
+            return digest(*row)[:12]
 
     # ── answers ─────────────────────────────────────────────────────────────────────────────────
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "audit": "Judge kernels that cheat, and honest ones that look like them.",
     "show": "Show a run or a kernel (by default the latest run).",
     "trajectory": "Show how a winner came about, step by step.",
+    "serve": "Show runs and kernels as pages in a browser.",
     "idea": "Add an idea of your own to a run, pin one, or ban one.",
     "suspect": "Mark a verified kernel as suspect.",
     "clear": "Lift the suspicion from a kernel.",

@@ -25,7 +25,7 @@ def lines(problem: Problem, device: Device, measured: Measurement) -> Iterator[s
         yield f"torch.compile takes {ms(measured.compile.median)}: the kernel is {_faster(measured.compile_speedup)}."
     else:
         yield "torch.compile has no timing for this problem."
-    if measured.conditions and (told := _conditions(measured.conditions)):
+    if measured.conditions and (told := conditions(measured.conditions)):
         yield f"Meanwhile: {told}."
 
 
@@ -55,7 +55,7 @@ def _roofs(problem: Problem, device: Device, milliseconds: float) -> Iterator[st
         yield f"That is {ratio(milliseconds / floor.milliseconds)} the floor of {ms(floor.milliseconds)}, set by {by}."
 
 
-def _conditions(found: Conditions) -> str:
+def conditions(found: Conditions) -> str:
     known = {
         "clock {:.0f} MHz": found.clock_mhz,
         "memory clock {:.0f} MHz": found.memory_clock_mhz,

@@ -108,11 +108,11 @@ def stated(title: str, mechanism: str, category: str = "", expected_speedup: flo
     return found
 
 
-def fates(archive: Reader, run: Run) -> tuple[Fate, ...]:
-    """Every idea of a run by round, those that no round has taken up last."""
+def fates(archive: Reader, run: Run, lineage: Lineage | None = None) -> tuple[Fate, ...]:
+    """Every idea of a run by round, those that no round has taken up last. `lineage` is the run's, if it was read."""
     proposals, decisions = archive.proposals(run.id), archive.decisions(run.id)
-    lineage = Lineage(archive.entries(run.id), archive.edges(run.id))
-    return (*_proposed(proposals, decisions, lineage), *_untried(proposals, decisions))
+    known = lineage or archive.lineage(run.id)
+    return (*_proposed(proposals, decisions, known), *_untried(proposals, decisions))
 
 
 def _proposed(proposals: Sequence[Proposal], decisions: Sequence[Decision], lineage: Lineage) -> Iterator[Fate]:

@@ -21,11 +21,11 @@ def _parts(turn: Turn) -> Iterator[str]:
     if turn.text:
         yield turn.text
     for call, report in zip(turn.calls, turn.reports, strict=True):
-        yield fenced(_passed(call))
+        yield fenced(passed(call))
         yield fenced(report, "text")
 
 
-def _passed(call: ToolCall) -> str:
+def passed(call: ToolCall) -> str:
     """The source, where that is what a model passed; else the whole call."""
     source = source_of(call)
     return f"{call.tool}({call.arguments})" if source is None else source

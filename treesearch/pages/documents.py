@@ -1,0 +1,39 @@
+"""Every kind of page, from what it says to HTML."""
+
+from __future__ import annotations
+
+from treesearch.pages import assets, charts, kernels, runs
+from treesearch.pages.front import ProblemRow
+from treesearch.pages.links import Served
+from treesearch.pages.render import render
+from treesearch.pages.study import Study
+from treesearch.records import Kernel
+
+LINKS = Served()
+SPREAD = 500
+"""Kernels up to which their table is open from the start; browsers take long to lay out more."""
+
+
+def front(problems: tuple[ProblemRow, ...]) -> str:
+    return _served("front.html.j2", problems=problems)
+
+
+def problem(found: ProblemRow) -> str:
+    return _served("problem.html.j2", problem=found)
+
+
+def run(study: Study) -> str:
+    page = runs.page(study)
+    return _served("run.html.j2", page=page, data=charts.run(page, LINKS.kernel), spread=SPREAD)
+
+
+def kernel(study: Study, found: Kernel) -> str:
+    return _served("kernel.html.j2", page=kernels.page(study, found))
+
+
+def error(message: str) -> str:
+    return _served("error.html.j2", message=message)
+
+
+def _served(template: str, **values: object) -> str:
+    return render(template, links=LINKS, assets=assets.linked(), policy="", **values)

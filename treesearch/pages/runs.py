@@ -1,0 +1,263 @@
+"""What the page of a run says."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from treesearch.lineage import Conclusion, Lineage, standing
+from treesearch.pages.study import Study
+from treesearch.records import (
+    Category,
+    Entry,
+    Evaluation,
+    Measurement,
+    RunState,
+    Spending,
+)
+from treesearch.steps.decide import Fate, fates
+from treesearch.view import hardware, text
+from treesearch.view.answerers import Exchange, Tally, tallies
+from treesearch.view.data import final_of, reference_percent
+from treesearch.view.tables import answerer
+
+DUE = "due"
+"""The standing of a kernel that has no verdict yet."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel in a list. Times are in milliseconds, `speedup` is over the better baseline."""
+
+    entry: Entry
+    parent: str
+    inspired_by: tuple[str, ...]
+    status: str
+    """As in words: `verified`, `build failed`, `due`, `re-opened`."""
+    title: str
+    note: str
+    """What went wrong, how it stands since, or what a person did; empty where there is nothing to say."""
+    winning: bool
+    step: bool
+    """Whether it was faster than every kernel before it."""
+
+    @property
+    def id(self) -> str:
+        return self.entry.kernel.id
+
+    @property
+    def measured(self) -> Measurement | None:
+        return self.entry.evaluation.measurement if self.entry.evaluation else None
+
+    @property
+    def milliseconds(self) -> float | None:
+        return self.entry.milliseconds
+
+    @property
+    def speedup(self) -> float | None:
+        return self.measured.speedup.value if self.measured else None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel of the winning line, numbered from 1, and what it gained over the step before."""
+
+    number: int
+    row: Row
+    gain: float | None
+    """Time of the step before ÷ its time; None for the first, and where one of both has no time."""
+    percent: float | None
+    """The eager reference's time ÷ its time, in %."""
+
+
+@dataclass(frozen=True)
+class ByCategory:
+    """The ideas of one kind: what they were expected to gain, and what they did."""
+
+    category: Category
+    ideas: int
+    tried: int
+    confirmed: int
+    refuted: int
+    inconclusive: int
+    predicted: float | None
+    """Median of the expected speed-ups of those that were tried and measured."""
+    measured: float | None
+    """Median of their best speed-ups over their parents."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Kernels of one status that are not verified, with one of them as an example."""
+
+    status: str
+    count: int
+    example: Row
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What one model took, over all its answers."""
+
+    model: str
+    spending: Spending
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Everything that the page of a run tells."""
+
+    study: Study
+    rows: tuple[Row, ...]
+    fates: tuple[Fate, ...]
+    tallies: tuple[Tally, ...]
+    bills: tuple[Bill, ...]
+    spent: Spending
+    failed_asks: int
+    final: Evaluation | None
+    """The winner, measured after the selection."""
+
+    @property
+    def live(self) -> bool:
+        """Whether the run may still go on by itself."""
+        return self.study.run.state is RunState.RUNNING
+
+    @cached_property
+    def winner(self) -> Row | None:
+        return self.row(self.study.fastest.kernel.id) if self.study.fastest else None
+
+    @cached_property
+    def _by_id(self) -> dict[str, Row]:
+        return {row.id: row for row in self.rows}
+
+    def row(self, id: str) -> Row:
+        return self._by_id[id]
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(_steps([self.row(entry.kernel.id) for entry in self.study.winning_line]))
+
+    @cached_property
+    def categories(self) -> tuple[ByCategory, ...]:
+        found = [_by_category(category, self.fates) for category in Category]
+        return tuple(one for one in found if one.ideas)
+
+    @cached_property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """How many kernels there are of each status, most first."""
+        return tuple(Counter(row.status for row in self.rows).most_common())
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        first: dict[str, Row] = {}
+        for row in self.rows:
+            if row.entry.evaluation and not row.entry.verified:
+                first.setdefault(row.status, row)
+        return tuple(Failure(status, count, first[status]) for status, count in self.counts if status in first)
+
+    @property
+    def place(self) -> str:
+        """How near the winner comes to the floor; empty where that is not known."""
+        return hardware.place(self.study.fastest, self.study.floor) if self.study.fastest else ""
+
+
+def page(study: Study) -> RunPage:
+    archive, run, lineage = study.archive, study.run, study.lineage
+    answered = archive.answers(run.id)
+    winner = study.fastest.kernel.id if study.fastest else ""
+    return RunPage(
+        study=study,
+        rows=tuple(_rows(study)),
+        fates=fates(archive, run, lineage),
+        tallies=tallies(lineage.entries, answered),
+        bills=tuple(_bills(answered)),
+        spent=archive.spend(run.id),
+        failed_asks=len(archive.failed_asks(run.id)),
+        final=final_of(archive.remeasurements([winner]), winner, study.device.id) if winner else None,
+    )
+
+
+def _rows(study: Study) -> Iterator[Row]:
+    winning, best = {entry.kernel.id for entry in study.winning_line}, float("inf")
+    for entry in study.lineage.entries:
+        step = entry.verified and entry.milliseconds is not None and entry.milliseconds < best
+        if step and entry.milliseconds is not None:
+            best = entry.milliseconds
+        yield row(study.lineage, entry, winning=entry.kernel.id in winning, step=step)
+
+
+def row(lineage: Lineage, entry: Entry, *, winning: bool = False, step: bool = False) -> Row:
+    kernel, parent = entry.kernel, lineage.parent(entry.kernel.id)
+    return Row(
+        entry=entry,
+        parent=parent.kernel.id if parent else "",
+        inspired_by=lineage.inspirations(kernel.id),
+        status=status_of(entry),
+        title=text.idea_title(entry),
+        note=_note(entry),
+        winning=winning,
+        step=step,
+    )
+
+
+def status_of(entry: Entry) -> str:
+    return text.status(entry.evaluation.status) if entry.evaluation else str(standing(entry) or DUE)
+
+
+def _note(entry: Entry) -> str:
+    failed = entry.evaluation is not None and not entry.verified
+    why = text.reason(entry.evaluation, 160) if entry.evaluation and failed else ""
+    return "; ".join(filter(None, (text.standing(entry) or why, text.by_hand(entry.kernel.proposal))))
+
+
+def _steps(line: Sequence[Row]) -> Iterator[Step]:
+    before: float | None = None
+    for number, one in enumerate(line, start=1):
+        gain = before / one.milliseconds if before and one.milliseconds else None
+        yield Step(number, one, gain, reference_percent(one.entry))
+        before = one.milliseconds
+
+
+def _by_category(category: Category, found: Sequence[Fate]) -> ByCategory:
+    ours = [one for one in found if one.idea.category is category]
+    outcomes = [one.outcome for one in ours if one.outcome]
+    measured = [one for one in outcomes if one.ratio is not None]
+    concluded = Counter(one.conclusion for one in outcomes)
+    return ByCategory(
+        category=category,
+        ideas=len(ours),
+        tried=len(outcomes),
+        confirmed=concluded[Conclusion.CONFIRMED],
+        refuted=concluded[Conclusion.REFUTED],
+        inconclusive=concluded[Conclusion.INCONCLUSIVE],
+        predicted=_median([one.idea.expected_speedup for one in measured]),
+        measured=_median([one.ratio for one in measured if one.ratio is not None]),
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
+
+
+def _bills(answered: Sequence[Exchange]) -> Iterator[Bill]:
+    """Spending by who answered, most answers first."""
+    taken: dict[str, list[Spending]] = {}
+    for _, answer in answered:
+        if not answer.failure:
+            taken.setdefault(answerer(answer), []).append(Spending.of(answer.usage))
+    for model, bills in sorted(taken.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield Bill(model, _sum(bills))
+
+
+def _sum(bills: Sequence[Spending]) -> Spending:
+    """Sums over those that tell, as in an archive's `spend`."""
+    asked = [one.input_tokens for one in bills if one.input_tokens is not None]
+    said = [one.output_tokens for one in bills if one.output_tokens is not None]
+    paid = [one.cost_usd for one in bills if one.cost_usd is not None]
+    unpriced = sum(one.unpriced for one in bills)
+    return Spending(
+        len(bills), unpriced, sum(asked) if asked else None, sum(said) if said else None, sum(paid) if paid else None
+    )

@@ -1,0 +1,170 @@
+"""Pages over HTTP: read-only, made when they are asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from treesearch.errors import TreesearchError, UsageError
+from treesearch.pages import assets, documents, front
+from treesearch.pages.guard import LOOPBACK, Guard
+from treesearch.pages.live import Watch
+from treesearch.pages.shelf import Shelf
+from treesearch.pages.study import Studies
+
+FRESH = {"cache-control": "no-store"}
+GOODBYE = 3
+"""Seconds that a request may take to end once the server is told to."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the server's pages are made from."""
+
+    shelf: Shelf
+    studies: Studies = field(default_factory=Studies)
+
+    def front(self, request: Request) -> Response:
+        return _page(documents.front(front.problems(self.shelf.archives())))
+
+    def problem(self, request: Request) -> Response:
+        return _page(documents.problem(front.problem(self.shelf.archives(), request.path_params["digest"])))
+
+    def run(self, request: Request) -> Response:
+        return _page(documents.run(self.studies.of(*self.shelf.run(request.path_params["id"]))))
+
+    def kernel(self, request: Request) -> Response:
+        archive, (run, kernel) = self.shelf.kernel(request.path_params["id"])
+        return _page(documents.kernel(self.studies.of(archive, run), kernel))
+
+    def version(self, run: str) -> str:
+        archive, found = self.shelf.run(run)
+        return archive.version(found.id)
+
+
+def application(
+    shelf: Shelf, watch: Watch, site: Site, *, token: str = "", hosts: frozenset[str] = LOOPBACK
+) -> ASGIApp:
+    """The pages of these archives, behind the guard."""
+
+    async def events(request: Request) -> Response:
+        id = request.path_params["id"]
+        await asyncio.to_thread(shelf.run, id)
+        return StreamingResponse(_stream(watch, id), media_type="text/event-stream", headers=FRESH)
+
+    @asynccontextmanager
+    async def looking(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(watch.look())
+        yield
+        task.cancel()
+
+    app = Starlette(
+        routes=[
+            Route("/", site.front),
+            Route("/problems/{digest}", site.problem),
+            Route("/runs/{id}", site.run),
+            Route("/runs/{id}/events", events),
+            Route("/kernels/{id}", site.kernel),
+            Mount("/static", StaticFiles(directory=assets.FOLDER)),
+        ],
+        exception_handlers={UsageError: _absent, TreesearchError: _broken, HTTPException: _refused},
+        lifespan=looking,
+    )
+    return Guard(app, hosts=hosts, token=token)
+
+
+def _page(written: str) -> Response:
+    return HTMLResponse(written, headers=FRESH)
+
+
+async def _stream(watch: Watch, run: str) -> AsyncIterator[str]:
+    """Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    async for version in watch.changes(run):
+        yield f"event: changed\ndata: {version}\n\n" if version else ":\n\n"
+
+
+async def _absent(_: Request, error: Exception) -> Response:
+    return HTMLResponse(documents.error(str(error)), 404)
+
+
+async def _broken(_: Request, error: Exception) -> Response:
+    return HTMLResponse(documents.error(str(error)), 503)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return HTMLResponse(documents.error(error.detail), error.status_code, headers=error.headers)
+
+
+# ── a server ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Server(uvicorn.Server):
+    """Uvicorn, which ends streams when it is told to end: they would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, on_exit: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_exit = on_exit
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self._on_exit()
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises UsageError where the port is taken, or the address none of this machine's."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(_why(host, port, error)) from error
+    listener.listen(128)
+    return listener
+
+
+def _why(host: str, port: int, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} is taken, perhaps by another `treesearch serve`; name another with --port, or 0 for any."
+    return f"The server cannot listen on {host}, port {port} ({error.strerror or error}); name another address."
+
+
+def address(listener: socket.socket, token: str = "") -> str:
+    """Where a browser finds the first page."""
+    host, port = listener.getsockname()[:2]
+    shown = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    name = f"[{shown}]" if ":" in shown else shown
+    return f"http://{name}:{port}/{f'?token={token}' if token else ''}"
+
+
+def serve(shelf: Shelf, listener: socket.socket, *, token: str = "", hosts: frozenset[str] = LOOPBACK) -> None:
+    """Answer until Ctrl-C, which ends it in good order."""
+    site = Site(shelf)
+    watch = Watch(site.version)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    config = uvicorn.Config(
+        application(shelf, watch, site, token=token, hosts=hosts),
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=GOODBYE,
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
+        Server(config, watch.close).run(sockets=[listener])
