@@ -40,6 +40,7 @@ COMMANDS = {
     "suspect": "Mark a verified kernel as suspect.",
     "clear": "Lift the suspicion from a kernel.",
     "rebench": "Measure kernels again, and compare them with each other.",
+    "export": "Write a kernel as files that others can use.",
     "publish": "Copy a run into the shipped record.",
     "doctor": "Look at what this machine offers and what is missing.",
 }
