@@ -1,4 +1,4 @@
-"""HTML of what a page says. What a model, a compiler or a file wrote is escaped, its control characters made visible."""
+"""HTML of what a page says. What a model, a compiler or a file wrote is escaped, and its control characters shown."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def _environment() -> jinja2.Environment:
         device=hardware.device,
         figure=text.figure,
         hand=text.hand,
+        idea=lambda entry: text.idea_title(entry, 200),
         line=text.one_line,
         ms=text.milliseconds,
         outcome=ideas.state,

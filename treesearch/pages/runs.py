@@ -21,7 +21,7 @@ from treesearch.records import (
 from treesearch.steps.decide import Fate, fates
 from treesearch.view import hardware, text
 from treesearch.view.answerers import Exchange, Tally, tallies
-from treesearch.view.data import final_of, reference_percent
+from treesearch.view.data import final_of
 from treesearch.view.tables import answerer
 
 DUE = "due"
@@ -69,8 +69,6 @@ class Step:
     row: Row
     gain: float | None
     """Time of the step before ÷ its time; None for the first, and where one of both has no time."""
-    percent: float | None
-    """The eager reference's time ÷ its time, in %."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +215,7 @@ def _steps(line: Sequence[Row]) -> Iterator[Step]:
     before: float | None = None
     for number, one in enumerate(line, start=1):
         gain = before / one.milliseconds if before and one.milliseconds else None
-        yield Step(number, one, gain, reference_percent(one.entry))
+        yield Step(number, one, gain)
         before = one.milliseconds
 
 

@@ -55,9 +55,9 @@ def status(value: Status) -> str:
     return str(value).replace("_", " ")
 
 
-def idea_title(entry: Entry) -> str:
+def idea_title(entry: Entry, limit: int = 80) -> str:
     if entry.kernel.idea:
-        return one_line(entry.kernel.idea.title, 80)
+        return one_line(entry.kernel.idea.title, limit)
     return "straightforward kernel"
 
 
