@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from treesearch.archive.findings import Finding, Kind
     from treesearch.archive.mapping import AnswerSize, FailedAsk
     from treesearch.archive.store import Archive
+    from treesearch.archive.summaries import Summary
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind", "Summary"]
 
 
 def __getattr__(name: str) -> object:

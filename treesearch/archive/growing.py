@@ -12,12 +12,12 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy import CTE, ColumnElement, func, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import decisions, findings, mapping
 from treesearch.archive import schema as s
-from treesearch.archive.findings import Finding, Verdict
+from treesearch.archive.findings import Finding, Kind, Verdict
 from treesearch.lineage import Lineage
 from treesearch.records import Decision, Edge, Entry, Kernel, Relation
 
@@ -63,8 +63,8 @@ class Growing:
             self._read_kernels(session)
             self._read_verdicts(session)
             self._sizes = sizes
-        found = _newest_findings(session)
-        above = findings.causes(found, _all_edges(session) if found else ())
+        found = newest_findings(session)
+        above = findings.causes(found, edges_under_suspicion(session)) if found else {}
         if self._entries is None or (found, above) != self._weighed_by:
             self._entries, self._lineage = self._weighed(found, above), None
             self._weighed_by = found, above
@@ -149,10 +149,20 @@ def _among(column: InstrumentedAttribute[T], ids: Collection[T]) -> ColumnElemen
     return column.in_(ids) if len(ids) <= NAMED else true()
 
 
-def _newest_findings(session: Session) -> dict[str, Finding]:
+def newest_findings(session: Session) -> dict[str, Finding]:
+    """The newest finding about each kernel that there is one about."""
     rows = session.scalars(select(s.FindingRow).order_by(*AS_FOUND))
     return findings.newest(map(findings.finding_of, rows))
 
 
-def _all_edges(session: Session) -> list[tuple[str, str]]:
-    return [(parent, child) for parent, child in session.execute(select(s.EdgeRow.parent, s.EdgeRow.child))]
+def edges_under_suspicion(session: Session) -> list[tuple[str, str]]:
+    """(parent, child), whatever their relation, on all ways down from kernels that were ever found suspect."""
+    return [(parent, child) for parent, child in session.execute(select(under_suspicion()))]
+
+
+def under_suspicion() -> CTE:
+    """Those edges, as a part of a query."""
+    edge = s.EdgeRow
+    suspects = select(s.FindingRow.kernel).where(s.FindingRow.kind == Kind.SUSPECT)
+    below = select(edge.parent, edge.child).where(edge.parent.in_(suspects)).cte("below", recursive=True)
+    return below.union(select(edge.parent, edge.child).join(below, edge.parent == below.c.child))

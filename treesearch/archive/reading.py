@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import bills, decisions, findings, mapping, verdicts
+from treesearch.archive import bills, decisions, findings, mapping, outlining, summaries, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
@@ -19,6 +19,7 @@ from treesearch.archive.findings import Finding
 from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
+from treesearch.archive.summaries import Summary
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.lineage import Lineage
@@ -129,6 +130,12 @@ class Reader:
         with self._reading() as session:
             return tuple(mapping.run_of(row, name) for row, name in session.execute(newest))
 
+    def summaries(self) -> tuple[Summary, ...]:
+        """Every run, newest first, with what became of its kernels."""
+        runs = self.runs()
+        with self._reading() as session:
+            return tuple(summaries.summaries(session, runs))
+
     def latest_run(self) -> Run | None:
         """The run created last."""
         return next(iter(self.runs()), None)
@@ -175,6 +182,11 @@ class Reader:
         query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
         with self._reading() as session:
             return _answers(session.scalars(query))
+
+    def answered(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
+        """The same with nothing in place of what was asked and said, which is long."""
+        with self._reading() as session:
+            return _answers(outlining.answers(session, run_id))
 
     def rounds_that_asked(self, run_id: str, parent: str) -> set[int]:
         """Numbers of the rounds of a run that have an answer to a question for ideas about a parent, by its digest."""
@@ -314,6 +326,11 @@ class Reader:
         """A run's kernels as in `entries`, with where they came from."""
         with self._growing(run_id) as (growing, session):
             return growing.lineage(session)
+
+    def outline(self, run_id: str) -> Lineage:
+        """The same kernels without what is long: sources, samples, what compilers said; read anew each time."""
+        with self._reading() as session:
+            return outlining.outline(session, run_id)
 
     @contextmanager
     def _growing(self, run_id: str) -> Iterator[tuple[Growing, Session]]:

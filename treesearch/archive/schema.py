@@ -255,7 +255,7 @@ class KernelRow(Base):
     """`digest` is that of `source`, and NULL with it."""
 
     __tablename__ = "kernels"
-    __table_args__ = (UniqueConstraint("run", "round", "ordinal"),)
+    __table_args__ = (UniqueConstraint("run", "round", "ordinal"), Index(None, "run", "id"))
 
     id: Mapped[str] = mapped_column(primary_key=True)
     run: Mapped[str] = mapped_column(ForeignKey("runs.id"))
@@ -286,7 +286,11 @@ class EvaluationRow(Base):
     """
 
     __tablename__ = "evaluations"
-    __table_args__ = (UniqueConstraint("kernel", "device", "protocol", "ordinal"),)
+    __table_args__ = (
+        UniqueConstraint("kernel", "device", "protocol", "ordinal"),
+        Index(None, "kernel", "device", "ordinal", "status", "milliseconds"),
+        Index(None, "milliseconds"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True, init=False)
     kernel: Mapped[str] = mapped_column(ForeignKey("kernels.id"))

@@ -24,6 +24,7 @@ from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
 from treesearch.archive.renewing import add_evaluation, add_finding
+from treesearch.archive.summaries import Summary
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.records import (
@@ -46,7 +47,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind", "Summary"]
 
 UNKNOWN = Usage()
 
