@@ -45,20 +45,24 @@ def pytest_configure() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One cache for the whole test run, so that what is the same is built once and ~/.cache is left alone."""
-    home = tmp_path_factory.getbasetemp() / "cache"
+    own = tmp_path_factory.getbasetemp()  # of a worker, where several run
+    home = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREESEARCH_CACHE", str(home))
         yield home
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    timed = [item for item in items if item.get_closest_marker("compiler")]
+    timed = [item for item in items if _is_timed(item)]
+    for item in timed:
+        item.add_marker(pytest.mark.timed)
     if config.pluginmanager.hasplugin("rerunfailures"):  # a machine that judges for others may lack it
         for item in timed:
             item.add_marker(pytest.mark.flaky(**BUSY))
     if shutil.which("g++") is None:
-        for item in timed:
-            item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))
+        for item in items:
+            if item.get_closest_marker("compiler"):
+                item.add_marker(pytest.mark.skip(reason="g++ is absent (apt-get install g++)"))
     with_nvcc = [item for item in items if item.get_closest_marker("nvcc")]
     if with_nvcc and (CUDA.compiler() is None or shutil.which("g++") is None):
         for item in with_nvcc:
@@ -67,6 +71,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if on_gpu and not _has_gpu():
         for item in on_gpu:
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
+
+
+def _is_timed(item: pytest.Item) -> bool:
+    """Whether it judges kernels by this machine's clock, as whatever builds one here may do."""
+    marked = any(map(item.get_closest_marker, ("timed", "compiler", "gpu")))
+    return marked or "compiler" in getattr(item, "fixturenames", ())
 
 
 def _has_gpu() -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.timed
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SAYS = {
     "by_hand.py": "× the better baseline",

@@ -18,6 +18,8 @@ from treesearch.archive import Archive
 from treesearch.cli import treesearch
 from treesearch.view import markdown
 
+pytestmark = pytest.mark.timed
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 TOOL = Path(sys.executable).with_name("treesearch")

@@ -13,6 +13,8 @@ from treesearch.models import ModelOptions
 from treesearch.records import Label, Status
 from treesearch.testing import ScriptedEndpoint
 
+pytestmark = pytest.mark.timed
+
 NETWORK = """
 import torch
 from torch import nn

@@ -11,6 +11,8 @@ from treesearch.evaluation.checks import Check
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Evaluation, Problem, Protocol, Status
 
+pytestmark = pytest.mark.timed
+
 SOFTMAX = """
 #include "problem.h"
 #include <math.h>

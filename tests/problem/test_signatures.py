@@ -9,6 +9,8 @@ import pytest
 from treesearch.languages import CPP
 from treesearch.records import Evaluation, Problem, Role, Status
 
+pytestmark = pytest.mark.timed
+
 Judge = Callable[[Problem, str], Evaluation]
 Make = Callable[..., Problem]
 
