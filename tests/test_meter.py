@@ -284,7 +284,7 @@ class TestConversations:
 class TestRecords:
     @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf")])
     def test_a_limit_that_is_not_above_zero_is_refused(self, limit: float) -> None:
-        with pytest.raises(ValueError, match="not above zero"):
+        with pytest.raises(ValueError, match="no finite number above zero"):
             Budget(usd=limit)
 
     @pytest.mark.parametrize("dollars", [-1.0, float("nan"), float("inf")])

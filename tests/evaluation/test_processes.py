@@ -19,8 +19,12 @@ SPIN = "while True: pass"
 SLEEP = "import time; time.sleep(60)"
 
 
-def used(body: str) -> float:
-    """Share of a core that the child of a child uses."""
+WORK = 50_000_000
+"""Nanoseconds of CPU time, which one that spins has soon used however busy the machine is."""
+
+
+def works(body: str, seconds: float) -> bool:
+    """Whether the child of a child does that much within so long."""
     with subprocess.Popen([sys.executable, "-S", "-c", PARENT, body], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         grandchild = int(parent.stdout.readline())
@@ -28,17 +32,20 @@ def used(body: str) -> float:
             found = processes.family(parent.pid)
             assert found == (parent.pid, grandchild)
             time.sleep(0.5)  # both have started by then
-            started, before = time.perf_counter_ns(), processes.cpu_nanoseconds(found)
-            time.sleep(0.2)
-            return (processes.cpu_nanoseconds(found) - before) / (time.perf_counter_ns() - started)
+            until, before = time.monotonic() + seconds, processes.cpu_nanoseconds(found)
+            while processes.cpu_nanoseconds(found) - before < WORK:
+                if time.monotonic() > until:
+                    return False
+                time.sleep(0.01)
+            return True
         finally:
             parent.kill()
             os.kill(grandchild, 9)
 
 
 def test_the_work_of_a_descendant_counts() -> None:
-    assert used(SPIN) > 0.1
-    assert used(SLEEP) < 0.1
+    assert works(SPIN, seconds=20)
+    assert not works(SLEEP, seconds=0.3)
 
 
 def test_a_process_that_is_gone_counts_nothing() -> None:
