@@ -10,8 +10,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from treesearch.errors import MachineError
 from treesearch.evaluation import cache
 from treesearch.languages import Language
@@ -57,6 +55,8 @@ def _noise_file(hardware: Device) -> Path:
 
 def has_gpu() -> bool:
     """Whether this machine has an NVIDIA GPU that its driver and torch can use."""
+    import torch
+
     from treesearch.evaluation.cuda.driver import CudaError, Driver
 
     try:
@@ -86,6 +86,8 @@ def cores() -> int:
 
 def software(language: Language, compiler: str, hardware: Device) -> tuple[str, ...]:
     """Versions and settings that a timing depends on."""
+    import torch  # here, so that whoever only reads an archive need not wait for it
+
     asked = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False, timeout=30)
     named = [line for line in asked.stdout.splitlines() if re.search(r"\d+\.\d+", line)]
     first = named[0] if named else f"{language.name} compiler of unknown version"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treesearch.archive import Finding
-from treesearch.forecast import Estimate
 from treesearch.lineage import Lineage, Reviewed
 from treesearch.records import (
     Configuration,
@@ -25,6 +24,9 @@ from treesearch.records import (
 )
 from treesearch.roofline import Floor
 from treesearch.view import text
+
+if TYPE_CHECKING:
+    from treesearch.forecast import Estimate
 
 Json = dict[str, Any]
 
