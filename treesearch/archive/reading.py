@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import bills, decisions, findings, mapping, outlining, summaries, verdicts
+from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, summaries, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
@@ -19,6 +19,7 @@ from treesearch.archive.findings import Finding
 from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
+from treesearch.archive.searching import Hit
 from treesearch.archive.summaries import Summary
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
@@ -259,6 +260,14 @@ class Reader:
         with self._reading() as session:
             found = session.execute(select(s.EvaluationRow.status, s.EvaluationRow.seconds))
             return tuple((Status(status), seconds) for status, seconds in found)
+
+    def search(self, wanted: str, limit: int) -> tuple[Hit, ...]:
+        """The newest texts, at most `limit`, that hold `wanted`: ideas, code, and answers that say more than these.
+
+        The case of ASCII letters does not matter.
+        """
+        with self._reading() as session:
+            return searching.search(session, wanted, limit)
 
     # ── the lineage ─────────────────────────────────────────────────────────────────────────────
 

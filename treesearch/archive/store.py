@@ -24,6 +24,7 @@ from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
 from treesearch.archive.renewing import add_evaluation, add_finding
+from treesearch.archive.searching import Hit
 from treesearch.archive.summaries import Summary
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
@@ -47,7 +48,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Kind", "Summary"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Summary"]
 
 UNKNOWN = Usage()
 
