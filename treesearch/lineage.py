@@ -197,10 +197,11 @@ class Lineage:
     def siblings(self, id: str) -> tuple[Entry, ...]:
         """The other children of `id`'s parent; of a root, the other roots."""
         parent = self.parent(id)
-        family = self.children(parent.kernel.id) if parent else self._roots()
+        family = self.children(parent.kernel.id) if parent else self.roots()
         return tuple(entry for entry in family if entry.kernel.id != id)
 
-    def _roots(self) -> tuple[Entry, ...]:
+    def roots(self) -> tuple[Entry, ...]:
+        """The kernels without a parent, by round, then ordinal."""
         return tuple(entry for id, entry in self._entries.items() if id not in self._parents)
 
     def path(self, id: str) -> tuple[Entry, ...]:

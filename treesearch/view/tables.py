@@ -74,9 +74,9 @@ def trajectory(path: Sequence[Entry]) -> Table:
     for entry in path:
         table.add_row(
             str(entry.kernel.round),
-            text.milliseconds(entry.milliseconds) if entry.milliseconds else _status_of(entry),
+            text.milliseconds(entry.milliseconds) if entry.milliseconds else status_of(entry),
             text.percent(reference_percent(entry)),
-            Text(_step_title(entry)),
+            Text(step_title(entry)),
             Text(entry.kernel.id, style="dim"),
             style=_row_style(entry),
         )
@@ -166,7 +166,7 @@ def _kernels(lineage: Lineage) -> Table:
             entry.kernel.ordinal,
             Text(entry.kernel.id, style="dim"),
             Text(parent.kernel.id[:6] if parent else "", style="dim"),
-            _status_of(entry),
+            status_of(entry),
             text.milliseconds(entry.milliseconds),
             f"{measured.eager_speedup.value:.2f}×" if measured else "–",
             f"{measured.compile_speedup.value:.2f}×" if measured and measured.compile_speedup else "–",
@@ -216,7 +216,7 @@ def kernel(
     node, judged = entry.kernel, entry.evaluation
     parts: list[RenderableType] = [
         Text.assemble(
-            (node.id, "bold"), f"  run {node.run} · round {node.round} · slot {node.ordinal} · ", _status_of(entry)
+            (node.id, "bold"), f"  run {node.run} · round {node.round} · slot {node.ordinal} · ", status_of(entry)
         )
     ]
     if node.idea and node.proposal:
@@ -311,7 +311,7 @@ def _status(status: Status) -> Text:
     return Text(text.status(status), style=COLOURS.get(status, "red"))
 
 
-def _status_of(entry: Entry) -> Text:
+def status_of(entry: Entry) -> Text:
     if entry.evaluation:
         return _status(entry.evaluation.status)
     return Text(str(standing(entry) or "due"), style="dim")
@@ -323,7 +323,7 @@ def _row_style(entry: Entry) -> str:
     return "dim" if suspect or standing(entry) is Standing.REOPENED else ""
 
 
-def _step_title(entry: Entry) -> str:
+def step_title(entry: Entry) -> str:
     notes = ["repaired"] if "r" in entry.kernel.ordinal else []
     notes += [label] if (label := text.by_hand(entry.kernel.proposal)) else []
     notes += [found] if (found := text.standing(entry)) else []
