@@ -23,7 +23,7 @@ def tree(name: str | None, depth: int | None, whole: bool, archive: str | None, 
 
     with common.archives(archive) as stores:
         store, run, kernel = common.find(stores, name)
-        lineage = common.lineage_of(store, run)
+        lineage = store.outline(run.id)
     listed = view.branches(lineage, kernel, depth, whole=whole)
     if as_json:
         common.print_json(view.as_json(run, lineage, listed))

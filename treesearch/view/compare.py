@@ -36,6 +36,8 @@ def table(found: Sequence[Compared]) -> RenderableType:
     """One column a run: its best speed-up so far at places of the axis, then what it came to and what it took."""
     axis = found[0].progression.axis
     rows = bare_table(str(axis), *(f">{one.progression.run.id}" for one in found))
+    for place, column in enumerate(rows.columns):
+        column.no_wrap = place == 0
     for value in ticks([one.progression for one in found]):
         rows.add_row(_place(axis, value), *_leading([_so_far(one.progression, value) for one in found]))
     rows.add_row("in the end", *_leading([one.speedup for one in found]))

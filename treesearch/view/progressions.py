@@ -71,7 +71,7 @@ class Progression:
 def progression(store: Archive, run: Run, axis: Axis) -> Progression:
     """A run of an archive along an axis."""
     bills = store.bills(run.id) if axis is Axis.DOLLARS else ()
-    return along(run, store.lineage(run.id), axis, bills, store.spend(run.id))
+    return along(run, store.outline(run.id), axis, bills, store.spend(run.id))
 
 
 def along(run: Run, lineage: Lineage, axis: Axis, bills: Sequence[Bill], spent: Spending) -> Progression:

@@ -76,7 +76,7 @@ def trajectory(path: Sequence[Entry]) -> Table:
             str(entry.kernel.round),
             text.milliseconds(entry.milliseconds) if entry.milliseconds else status_of(entry),
             text.percent(reference_percent(entry)),
-            Text(step_title(entry)),
+            Text(_step_title(entry)),
             Text(entry.kernel.id, style="dim"),
             style=_row_style(entry),
         )
@@ -323,7 +323,7 @@ def _row_style(entry: Entry) -> str:
     return "dim" if suspect or standing(entry) is Standing.REOPENED else ""
 
 
-def step_title(entry: Entry) -> str:
+def _step_title(entry: Entry) -> str:
     notes = ["repaired"] if "r" in entry.kernel.ordinal else []
     notes += [label] if (label := text.by_hand(entry.kernel.proposal)) else []
     notes += [found] if (found := text.standing(entry)) else []

@@ -10,11 +10,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from treesearch.lineage import Lineage, standing
-from treesearch.records import Entry, Run
+from treesearch.lineage import Lineage, Standing, standing
+from treesearch.records import Entry, Relation, Run
 from treesearch.view import text
 from treesearch.view.data import Json
-from treesearch.view.tables import status_of, step_title
+from treesearch.view.tables import status_of
 
 MOST = 100
 """Kernels that are all listed; of more, those that others were made from."""
@@ -106,26 +106,36 @@ def _title(found: Run, lineage: Lineage) -> Text:
 
 
 def _line(entry: Entry, lineage: Lineage, winning: Collection[str]) -> Text:
-    """What one needs to know of a kernel: id, status, time, speed-up, and the idea with where else it came from."""
+    """What one needs to know of a kernel: id, status, time, speed-up, where else it came from, the idea's title."""
+    wins = entry.kernel.id in winning
     measured = entry.evaluation.measurement if entry.evaluation else None
     speed = f" {text.milliseconds(entry.milliseconds)} {measured.speedup.value:.2f}×" if measured else ""
-    line = Text(no_wrap=True, overflow="ellipsis", style="" if entry.verified else "dim")
-    style = WINNING if entry.kernel.id in winning else ""
-    line.append(f"{entry.kernel.id} ", style=style or "dim")
-    line.append_text(status_of(entry)).append(speed, style=style)
-    line.append(f"  {step_title(entry)}", style=style)
+    notes = ", ".join(_notes(entry, lineage))
+    line = Text(no_wrap=True, overflow="ellipsis", style="" if wins or entry.verified else "dim")
+    line.append(f"{entry.kernel.id} ", style=WINNING if wins else "dim")
+    line.append_text(status_of(entry)).append(f"{speed} ", style=WINNING if wins else "")
+    line.append(f" ({notes})" if notes else "", style="dim")
+    return line.append(f" {text.idea_title(entry)}", style=WINNING if wins else "")
+
+
+def _notes(entry: Entry, lineage: Lineage) -> Iterator[str]:
+    if lineage.relation(entry.kernel.id) is Relation.REPAIRS:
+        yield "repair"
     if inspired := lineage.inspirations(entry.kernel.id):
-        line.append(f"  inspired by {', '.join(inspired)}", style="dim")
-    return line
+        yield f"inspired by {', '.join(inspired)}"
+    if by_hand := text.by_hand(entry.kernel.proposal):
+        yield by_hand
+    if standing(entry) is Standing.CLEARED:
+        yield "cleared"
 
 
 def _summed_up(left_out: Sequence[Entry]) -> str:
-    """`12 more: 8 verified, the fastest 0.71 ms, 2ab34cd56ef7; 3 wrong, 1 crashed`."""
+    """`12 more, the fastest 2ab34cd56ef7 0.71 ms: 8 verified, 3 wrong, 1 crashed`."""
     fastest = min((one for one in left_out if one.verified), key=lambda one: one.milliseconds or 0.0, default=None)
     counts = Counter(status_of(one).plain for one in left_out)
     told = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-    best = f"; the fastest {text.milliseconds(fastest.milliseconds)}, {fastest.kernel.id}" if fastest else ""
-    return f"{len(left_out)} more: {told}{best}"
+    best = f", the fastest {fastest.kernel.id} {text.milliseconds(fastest.milliseconds)}" if fastest else ""
+    return f"{len(left_out)} more{best}: {told}"
 
 
 # ── as JSON values ──────────────────────────────────────────────────────────────────────────────
