@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from treesearch import languages
-from treesearch.archive import Archive
 from treesearch.errors import UsageError
 from treesearch.languages import Language
 from treesearch.languages.language import identifier
 from treesearch.lineage import Lineage, Reviewed, Standing
 from treesearch.records import Answer, Device, Entry, Evaluation, Problem, Purpose, Run, Spending, Status
+
+if TYPE_CHECKING:
+    from treesearch.archive import Archive
 
 LONGEST_NAME = 60
 

@@ -59,6 +59,7 @@ def look(text: str, file: str) -> Iterator[Finding]:
 # ── C and CUDA ──────────────────────────────────────────────────────────────────────────────────
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+COPY = re.compile(r"\b(cuda(?:Memset|Memcpy)\w*)\s*\(")
 LAUNCH = re.compile(r"<<<(.*?)>>>", re.DOTALL)
 DEFAULT_STREAMS = {"", "0", "NULL", "nullptr", "cudaStreamLegacy", "cudaStreamPerThread", "cudaStreamDefault"}
 STREAM = 3
@@ -74,18 +75,19 @@ def _launches(text: str, file: str) -> Iterator[Finding]:
         stream = re.sub(r"\(\s*cudaStream_t\s*\)", "", given[STREAM]).strip() if len(given) > STREAM else ""
         if stream in DEFAULT_STREAMS:
             yield Finding(file, _line(bare, found.start()), "a launch on the default stream", USE_THE_STREAM)
-    for found in re.finditer(r"\bcuda(?:Memset|Memcpy)\w*\s*\(([^;]*)\)\s*;", bare):
-        name = found[0].partition("(")[0].strip()
-        last = _split(found[1])[-1].strip()
-        if not name.endswith("Async") or last in DEFAULT_STREAMS:
-            yield Finding(file, _line(bare, found.start()), f"{name} on the default stream", USE_THE_STREAM)
+    for found in COPY.finditer(bare):
+        last = _split(bare[found.end() :])[-1].strip()
+        if not found[1].endswith("Async") or last in DEFAULT_STREAMS:
+            yield Finding(file, _line(bare, found.start()), f"{found[1]} on the default stream", USE_THE_STREAM)
 
 
 def _split(arguments: str) -> list[str]:
-    """What commas separate that stand in no brackets."""
+    """What commas separate that stand in no brackets, up to the bracket that closes them all."""
     parts, depth = [""], 0
     for character in arguments:
         depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            break
         if character == "," and depth == 0:
             parts.append("")
         else:
