@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -27,6 +28,8 @@ from treesearch.languages import CUDA
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOFTMAX = (ROOT / "examples" / "softmax.cu").read_text()
+NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent (apt-get install g++)")
+"""Nothing here goes by the clock, as tests are taken to that are marked `compiler`."""
 ABSENT = Verification(absent="this machine has no device")
 MODELNEW = made.PROBLEM.partition("\n\n\ndef get_inputs")[0].replace("class Model", "class ModelNew")
 
@@ -98,7 +101,7 @@ def without_gradients() -> Iterator[None]:
 # ── plain C++ ───────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 @pytest.mark.parametrize(("export", "least"), [("right", 15), ("kernelbench", 20), ("python", 6)])
 def test_exports_pass_the_tests_that_go_with_them(export: str, least: int, outcomes: dict[str, str]) -> None:
     found = {name: outcome for name, outcome in outcomes.items() if name.startswith(f"{export}/")}
@@ -106,7 +109,7 @@ def test_exports_pass_the_tests_that_go_with_them(export: str, least: int, outco
     assert len(found) >= least
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 def test_a_wrong_kernel_fails_the_tests_that_go_with_it(outcomes: dict[str, str]) -> None:
     failed = {
         name.partition("::")[2] for name, said in outcomes.items() if name.startswith("wrong/") and said == "FAILED"
@@ -115,7 +118,7 @@ def test_a_wrong_kernel_fails_the_tests_that_go_with_it(outcomes: dict[str, str]
     assert "test_another_shape_is_left_to_the_reference" not in failed
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 @pytest.mark.usefixtures("without_gradients")
 def test_it_works_under_torch_compile_with_its_usual_backend(model: torch.nn.Module, kernel: ModuleType) -> None:
     inputs = kernel.get_inputs()
@@ -126,7 +129,7 @@ def test_it_works_under_torch_compile_with_its_usual_backend(model: torch.nn.Mod
     torch.testing.assert_close(got, kernel.Model.forward(model, *inputs))
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 def test_training_is_left_to_the_reference_and_works(model: torch.nn.Module, kernel: ModuleType) -> None:
     kernel._said.clear()
     with pytest.warns(RuntimeWarning, match=r"gradients are wanted, which torch\.no_grad\(\) would spare"):
@@ -134,7 +137,7 @@ def test_training_is_left_to_the_reference_and_works(model: torch.nn.Module, ker
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 @pytest.mark.usefixtures("without_gradients")
 def test_a_fallback_is_heard_under_torch_compile_too(model: torch.nn.Module, kernel: ModuleType) -> None:
     kernel._said.clear()
@@ -168,7 +171,7 @@ def test_a_reference_that_knows_modes_is_left_alone_in_eval_mode(tmp_path: Path)
         kernel.ModelNew(16).eval()(*kernel.get_inputs())
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 @pytest.mark.usefixtures("without_gradients")
 @pytest.mark.parametrize(
     ("source", "said"),
@@ -191,7 +194,7 @@ HOSTILE_NAME = 'a"""\nimport os; os.abort()\n\x1b[31m\\</script>{{ 7 * 7 }}'
 HOSTILE_TEXT = '"""\\"""\r\n{{ 7 * 7 }} {% endraw %} \u202e </script> \x1b[2J \'\'\' \\N{DASH}'
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 @pytest.mark.usefixtures("without_gradients")
 @pytest.mark.parametrize("form", ["module", "kernelbench"])
 def test_hostile_names_and_sources_stay_texts(form: str, tmp_path: Path) -> None:
@@ -244,7 +247,7 @@ def test_parameters_are_reached_by_any_dotted_name(origin: str, reached: str) ->
 # ── KernelBench ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.compiler
+@NEEDS_COMPILER
 def test_modelnew_is_taken_as_kernelbench_takes_it(tmp_path: Path) -> None:
     """Both texts executed in one namespace, parameters from one seed, no torch.no_grad() while it is timed."""
     written(made.exported(), "kernelbench", tmp_path / "export")
