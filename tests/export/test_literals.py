@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from treesearch.export.literals import comment, literal
+from treesearch.export.literals import comment, literal, word
 
 HOSTILE = [
     '"""',
@@ -30,6 +30,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_comes_back_to_the_letter(text: str) -> None:
     assert ast.literal_eval(literal(text)) == text
+    assert ast.literal_eval(word(text)) == text
 
 
 def test_any_text_comes_back_to_the_letter() -> None:
@@ -43,6 +44,8 @@ def test_any_text_comes_back_to_the_letter() -> None:
 def test_ordinary_sources_stay_as_they_are() -> None:
     source = '#include "problem.h"\n\tprintf("%d\\n", 1);  // µs, 日本\n'
     assert literal(source) == f'r"""{source}"""'
+    problem = f'"""A problem."""\n{source}'
+    assert literal(problem) == f"r'''{problem}'''"
 
 
 def test_no_control_character_is_left_in_a_literal() -> None:

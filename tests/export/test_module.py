@@ -25,6 +25,7 @@ from treesearch.export import formats, module
 from treesearch.export.exported import Exported
 from treesearch.export.verifying import Verification
 from treesearch.languages import CUDA
+from treesearch.records import Label
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOFTMAX = (ROOT / "examples" / "softmax.cu").read_text()
@@ -161,6 +162,15 @@ def test_inputs_by_name_are_left_to_the_reference(model: torch.nn.Module, kernel
     x = kernel.get_inputs()[0]
     with pytest.warns(RuntimeWarning, match="given by name"):
         torch.testing.assert_close(model(x, by=2.0), kernel.Model.forward(model, x, 2.0))
+
+
+@pytest.mark.parametrize(("labels", "said"), [((Label.FIXED_INPUTS,), "by is not 2.0, as it was"), ((), "")])
+def test_a_number_that_never_varied_is_taken_as_built_in(labels: tuple[Label, ...], said: str, tmp_path: Path) -> None:
+    written(made.exported(labels=labels), "module", tmp_path / "export")
+    kernel = load(tmp_path / "export" / "two_layers_kernel.py")
+    given = kernel.ModelNew(16).given(kernel.get_inputs())
+    assert kernel.unfit(given) == ""
+    assert kernel.unfit((given[0], 3.0, *given[2:])).startswith(said)
 
 
 def test_a_reference_that_knows_modes_is_left_alone_in_eval_mode(tmp_path: Path) -> None:

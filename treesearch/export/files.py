@@ -7,14 +7,14 @@ from functools import cache
 
 import jinja2
 
-from treesearch.export.literals import comment, literal
+from treesearch.export.literals import comment, literal, word
 
 Files = Mapping[str, str | bytes]
 """Contents by path below an export's folder."""
 
 
 def render(template: str, **values: object) -> str:
-    """A file made of a template of templates/. Values go through `literal`, `comment` or `repr`, never bare."""
+    """A file made of a template of templates/. Values go through `literal`, `word`, `comment` or `repr`, never bare."""
     return _environment().get_template(template).render(**values)
 
 
@@ -28,5 +28,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # what is made is Python, where escaping for HTML would change texts
     )
-    made.filters.update(literal=literal, comment=comment, repr=repr)
+    made.filters.update(literal=literal, word=word, comment=comment, repr=repr)
     return made

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import re
 
+DOUBLE, SINGLE = '"""', "'''"
+
 
 def literal(text: str) -> str:
-    '''A triple-quoted literal of a text, raw where the text allows it.
+    """A triple-quoted literal of a text, raw where the text allows it.
 
-    Only `"""`, backslashes and what an editor would not show as it is (control and formatting characters, lone
+    Only quotes, backslashes and what an editor would not show as it is (control and formatting characters, lone
     surrogates) are ever escaped; characters that people read stay.
-    '''
-    if _is_plain(text):
-        return f'r"""{text}"""'
+    """
+    for quotes in (DOUBLE, SINGLE):
+        if _is_plain(text, quotes):
+            return f"r{quotes}{text}{quotes}"
     escaped = re.sub(r'"{3,}|"+\Z', lambda found: r"\"" * len(found[0]), "".join(map(_escaped, text)))
-    return f'"""{escaped}"""'
+    return f"{DOUBLE}{escaped}{DOUBLE}"
+
+
+def word(text: str) -> str:
+    """A literal of a short text, on one line and in double quotes."""
+    inside = "".join(map(_escaped, text)).replace('"', r"\"")
+    return f'"{inside}"'.replace("\n", r"\n").replace("\t", r"\t")
 
 
 def comment(text: str) -> str:
@@ -23,10 +32,10 @@ def comment(text: str) -> str:
     return flat.replace("\\", "/").replace('"', "'")
 
 
-def _is_plain(text: str) -> bool:
-    """Whether it may stand between the quotes of a raw literal as it is."""
+def _is_plain(text: str, quotes: str) -> bool:
+    """Whether it may stand between these quotes of a raw literal as it is."""
     shown = all(character.isprintable() or character in "\n\t" for character in text)
-    return shown and '"""' not in text and not text.endswith(("\\", '"'))
+    return shown and quotes not in text and not text.endswith(("\\", quotes[0]))
 
 
 def _escaped(character: str) -> str:

@@ -22,10 +22,12 @@ ALIGNMENT = {"cuda": 256, "cpu": 64}
 widest loads of the device ask for."""
 NUMBERS = {"bool": "bool", "int64": "int", "float64": "float"}
 """Types of numbers in Python, by those of the signature."""
+STATISTICS = re.compile(r"BatchNorm|batch_norm")
 REMARKS = {
     Label.FIXED_INPUTS: "Some inputs were the same in every draw; nothing shows that it reads them.",
     Label.VARYING: "Equal calls give answers that are right but not equal bit by bit.",
 }
+Value = bool | int | float
 INPUTS = (Role.INPUT, Role.SCALAR, Role.PARAMETER, Role.BUFFER)
 
 
@@ -84,7 +86,7 @@ def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
         file=file,
         kernel=exported.id,
         device_name=exported.device.name,
-        remarks=[REMARKS[label] for label in exported.evaluation.labels if label in REMARKS],
+        remarks=_remarks(exported),
         operator=f"{exported.name}_{exported.id}{'_frozen' if frozen else ''}",
         kind=kind,
         cuda=kind == "cuda",
@@ -92,6 +94,7 @@ def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
         alignment=ALIGNMENT[kind],
         given=given,
         made=made,
+        only=_only(exported),
         schema=f"({', '.join(one.declared for one in given)}) -> {returned if len(made) == 1 else f'({returned})'}",
         compiler=Path(COMPILERS[kind]).name,
         flags=flags(language, exported),
@@ -103,6 +106,27 @@ def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
         mode_matters=bool(MODES.search(problem.source)),
         state=[attribute(argument.origin) for argument in signature.of(Role.PARAMETER, Role.BUFFER)],
     )
+
+
+def _remarks(exported: Exported) -> list[str]:
+    """What whoever reads the file should know."""
+    said = [REMARKS[label] for label in exported.evaluation.labels if label in REMARKS]
+    if STATISTICS.search(exported.problem.source):
+        said.append("The reference keeps running statistics in train mode; the kernel does not update them.")
+    return said
+
+
+def _only(exported: Exported) -> list[tuple[str, Value]]:
+    """Numbers that each draw of the problem has the same, by name, where nothing shows that the kernel reads them."""
+    numbers = exported.problem.signature.of(Role.SCALAR)
+    if Label.FIXED_INPUTS not in exported.evaluation.labels or not numbers:
+        return []
+    from treesearch.problem.reference import Reference  # torch, which a kernel without numbers can do without
+
+    reference = Reference(exported.problem.name, exported.problem.source, "meta")  # shapes are enough, and cost nothing
+    draws = [[one for one in reference.inputs(seed) if isinstance(one, bool | int | float)] for seed in (1, 2)]
+    named = zip((Given.of(number).name for number in numbers), *draws, strict=True)
+    return [(name, first) for name, first, second in named if first == second]
 
 
 COMPILERS = {"cuda": "nvcc", "cpu": "g++"}
