@@ -13,8 +13,8 @@ FOLDER = Path(__file__).resolve().parent / "static"
 STYLES = ("style.css", "vendor/uPlot.min.css", "charts.css")
 SCRIPTS = (
     *("vendor/d3.min.js", "vendor/uPlot.iife.min.js"),
-    *("format.js", "plot.js", "details.js", "labels.js", "speed.js", "lineage.js", "tree.js", "tables.js"),
-    *("compare.js", "live.js"),
+    *("format.js", "plot.js", "details.js", "labels.js", "paint.js", "speed.js", "lineage.js"),
+    *("branches.js", "tree.js", "tables.js", "compare.js", "live.js"),
 )
 """In the order in which they are read."""
 ALONE = ("compare.js", "live.js")

@@ -1,0 +1,79 @@
+/* Several runs along one axis: the best time so far of each, on a logarithmic scale. */
+(function (ts) {
+  "use strict";
+  const COLORS = 8; // of charts.css; further runs repeat them with dashes
+
+  const name = (run) => run.label || run.run;
+  const drawable = ({ points }) => points.filter(([x, y]) => x >= 0 && y > 0);
+
+  const extent = (runs) => {
+    const points = runs.flatMap(({ points }) => points);
+    const [farthest, times] = [Math.max(0, ...points.map(([x]) => x)), points.map(([, y]) => y)];
+    return { x: [0, farthest * 1.02 || 1], y: [Math.min(...times) / 1.2, Math.max(...times) * 1.2] };
+  };
+
+  const color = (place) => ts.color(`--chart-run-${(place % COLORS) + 1}`);
+  const dash = (place) => (place < COLORS ? [] : [6, 3]);
+
+  const paint = (u, runs) =>
+    ts.clipped(u, (ctx) => {
+      ctx.lineWidth = 2 * uPlot.pxRatio;
+      ctx.lineJoin = "round";
+      runs.forEach(({ points, place }) => {
+        ctx.strokeStyle = ctx.fillStyle = color(place);
+        ctx.setLineDash(dash(place).map((length) => length * uPlot.pxRatio));
+        ts.stairs(u, ctx, points);
+        ctx.setLineDash([]);
+        for (const [x, y] of points) {
+          ctx.beginPath();
+          ctx.arc(u.valToPos(x, "x", true), u.valToPos(y, "y", true), 3 * uPlot.pxRatio, 0, 2 * Math.PI);
+          ctx.fill();
+        }
+      });
+    });
+
+  /* Steps between ticks where there are no halves. */
+  const whole = (axis) => (axis === "round" || axis === "evaluations" ? d3.range(0, 7).flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)) : undefined);
+
+  const legend = (runs) =>
+    runs.map((run) => {
+      const key = ts.element("i", { className: `chart-key is-run-${(run.place % COLORS) + 1}`, "aria-hidden": "true" });
+      const last = run.points[run.points.length - 1];
+      const about = ts.element("span", { textContent: ` ${ts.milliseconds(last[1])}` });
+      return ts.element("li", {}, key, ts.element("span", { textContent: name(run) }), about);
+    });
+
+  const summary = (runs, data) => {
+    const ends = runs.map((run) => [name(run), run.points[run.points.length - 1]]);
+    const [best, [, time]] = ends.reduce((one, other) => (other[1][1] < one[1][1] ? other : one));
+    const along = data.unit && data.unit !== data.axis ? `${data.axis} (${data.unit})` : data.axis;
+    return `The best time so far of ${ts.count(runs.length, "run")} by ${along}. The fastest is ${best}: ${ts.milliseconds(time)}.`;
+  };
+
+  const draw = (figure, data, runs) => {
+    const box = figure.appendChild(ts.element("div", { className: "chart-box", role: "img" }));
+    box.setAttribute("aria-label", summary(runs, data));
+    const label = data.unit && data.unit !== data.axis ? `${data.axis}, ${data.unit}` : data.axis;
+    const { x } = extent(runs);
+    ts.plot(box, () => (ts.narrow(box) ? 300 : 400), () => extent(runs), {
+      series: [{}, { scale: "y", show: false }],
+      axes: [{ ...ts.bottomAxis(label, null, (value) => value.toLocaleString("en")), incrs: whole(data.axis) }, ts.timeAxis("best so far, ms (logarithmic)", ts.narrow(box))],
+      cursor: { show: false },
+      hooks: { draw: [(u) => paint(u, runs)] },
+    }, [x, [null, null]]);
+    figure.append(
+      ts.element("ul", { className: "chart-legend" }, ...legend(runs)),
+      ts.element("p", { className: "chart-summary", textContent: summary(runs, data) }),
+    );
+  };
+
+  ts.ready(() => {
+    const figure = document.getElementById("compare-chart");
+    const data = ts.embedded("compare-data");
+    if (!figure || !data) return;
+    const runs = data.runs.map((run, place) => ({ ...run, place, points: drawable(run) })).filter(({ points }) => points.length);
+    if (!runs.length) return;
+    figure.hidden = false;
+    draw(figure, data, runs);
+  });
+})(window.treesearch);
