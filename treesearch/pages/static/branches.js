@@ -14,7 +14,7 @@
       .on("pointerleave", () => tree.details.hide())
       .on("click", (event, found) => found.of !== undefined && tree.toggle(found));
     const fold = node.append("g").attr("class", "toggle").on("click", (event, found) => tree.toggle(found));
-    fold.append("rect").attr("x", -15).attr("y", -8).attr("width", 30).attr("height", 16).attr("rx", 8);
+    fold.append("rect").attr("y", -8).attr("height", 16).attr("rx", 8);
     fold.append("text").attr("y", 4);
     return node;
   };

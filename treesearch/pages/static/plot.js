@@ -51,6 +51,7 @@
   });
 
   const drawn = new Map(); // by the id of the figure
+  let run; // what the page came with, read once
 
   const draw = (id, Kind, data) => {
     const figure = document.getElementById(id);
@@ -62,7 +63,7 @@
   /* Fill the figure with this id from the run's data as soon as there are kernels. */
   ts.chart = (id, Kind) => {
     drawn.set(id, { Kind, chart: null });
-    ts.ready(() => draw(id, Kind, ts.embedded("run-data")));
+    ts.ready(() => draw(id, Kind, (run = run || ts.embedded("run-data"))));
   };
 
   /* Show what has become of the run. */
@@ -91,7 +92,7 @@
       box,
     );
     new ResizeObserver(() => {
-      if (box.clientWidth) made.setSize({ width: box.clientWidth, height: height() });
+      if (box.clientWidth && box.clientWidth !== made.width) made.setSize({ width: box.clientWidth, height: height() });
     }).observe(box);
     ts.onTheme(() => made.redraw(false, true));
     return made;

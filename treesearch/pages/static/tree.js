@@ -35,6 +35,9 @@
     return [node.winning && "winning line", node.mends && "a repair", ts.sentence(node.kernel)].filter(Boolean).join(", ");
   };
 
+  const fold = ({ open, below }) => (open ? "−" : `+${below.toLocaleString("en")}`);
+  const foldWidth = (node) => Math.max(26, 12 + 6.2 * fold(node).length);
+
   const SHAPES = {
     verified: d3.symbol(d3.symbolCircle, 90)(),
     suspect: d3.symbol(d3.symbolTriangle, 70)(),
@@ -72,7 +75,7 @@
       this.active = this.lineage.items[0] || null;
       ts.treeTools(this);
       ts.treeKeys(this);
-      new ResizeObserver(() => this.fit()).observe(this.box);
+      new ResizeObserver(() => this.box.clientWidth !== this.width && this.fit()).observe(this.box);
       this.fit();
     }
 
@@ -185,9 +188,10 @@
       nodes.select("text.title").text(caption);
       nodes.select("text.figures").text(figures);
       nodes.select("a").attr("href", (node) => (node.kernel && node.kernel.href) || null);
-      nodes.select("g.toggle").classed("is-none", ({ open }) => open === null)
-        .attr("transform", (node) => `translate(${(node.mends ? ts.REPAIRS : ts.COLUMN) - 46},0)`)
-        .select("text").text(({ open, below }) => (open ? "−" : `+${below.toLocaleString("en")}`));
+      const folds = nodes.select("g.toggle").classed("is-none", ({ open }) => open === null)
+        .attr("transform", (node) => `translate(${(node.mends ? ts.REPAIRS : ts.COLUMN) - 46},0)`);
+      folds.select("text").text(fold);
+      folds.select("rect").attr("x", (node) => -foldWidth(node) / 2).attr("width", foldWidth);
       this.svg.attr("aria-activedescendant", this.active ? `node-${this.active.id}` : null);
     }
 
