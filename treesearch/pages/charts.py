@@ -7,7 +7,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from treesearch.pages.comparing import Comparison
 from treesearch.pages.runs import Row, RunPage
+from treesearch.view.progressions import Progression
 
 Json = dict[str, Any]
 
@@ -27,6 +29,18 @@ def run(page: RunPage, href: Callable[[str], str]) -> Json:
         "kernels": [_kernel(page, row, href(row.id)) for row in page.rows],
         "winning_line": [step.row.id for step in page.steps],
     }
+
+
+def comparison(page: Comparison) -> Json:
+    """The best kernel so far of several runs: every line goes on to where its run is."""
+    return {"axis": str(page.axis), "unit": page.unit, "runs": [_line(one) for one in page.progressions]}
+
+
+def _line(one: Progression) -> Json:
+    points = [[point.value, point.milliseconds] for point in one.points]
+    end = [[one.end, one.points[-1].milliseconds]] if one.end is not None and one.points else []
+    label = f"{one.run.id}, {', '.join(one.run.config.named_models)}"
+    return {"run": one.run.id, "label": label, "points": [*points, *end]}
 
 
 def _baselines(page: RunPage) -> Json:

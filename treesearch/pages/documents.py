@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from treesearch.pages import assets, charts, kernels, runs
+from treesearch.pages.comparing import Comparison
 from treesearch.pages.front import ProblemRow
 from treesearch.pages.links import Served
 from treesearch.pages.render import render
 from treesearch.pages.study import Study
 from treesearch.records import Kernel
+from treesearch.view.progressions import Axis
 
 LINKS = Served()
 SPREAD = 500
@@ -29,6 +31,10 @@ def run(study: Study) -> str:
 
 def kernel(study: Study, found: Kernel) -> str:
     return _served("kernel.html.j2", page=kernels.page(study, found))
+
+
+def compare(found: Comparison) -> str:
+    return _served("compare.html.j2", page=found, axes=tuple(Axis), data=charts.comparison(found))
 
 
 def error(message: str) -> str:

@@ -97,7 +97,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Bill:
+class Account:
     """What one model took, over all its answers."""
 
     model: str
@@ -112,7 +112,7 @@ class RunPage:
     rows: tuple[Row, ...]
     fates: tuple[Fate, ...]
     tallies: tuple[Tally, ...]
-    bills: tuple[Bill, ...]
+    accounts: tuple[Account, ...]
     spent: Spending
     failed_asks: int
     final: Evaluation | None
@@ -171,7 +171,7 @@ def page(study: Study) -> RunPage:
         rows=tuple(_rows(study)),
         fates=fates(archive, run, lineage),
         tallies=tallies(lineage.entries, answered),
-        bills=tuple(_bills(answered)),
+        accounts=tuple(_accounts(answered)),
         spent=archive.spend(run.id),
         failed_asks=len(archive.failed_asks(run.id)),
         final=final_of(archive.remeasurements([winner]), winner, study.device.id) if winner else None,
@@ -240,14 +240,14 @@ def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _bills(answered: Sequence[Exchange]) -> Iterator[Bill]:
+def _accounts(answered: Sequence[Exchange]) -> Iterator[Account]:
     """Spending by who answered, most answers first."""
     taken: dict[str, list[Spending]] = {}
     for _, answer in answered:
         if not answer.failure:
             taken.setdefault(answerer(answer), []).append(Spending.of(answer.usage))
     for model, bills in sorted(taken.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield Bill(model, _sum(bills))
+        yield Account(model, _sum(bills))
 
 
 def _sum(bills: Sequence[Spending]) -> Spending:

@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from treesearch.errors import TreesearchError, UsageError
-from treesearch.pages import assets, documents, front
+from treesearch.pages import assets, comparing, documents, front
 from treesearch.pages.guard import LOOPBACK, Guard
 from treesearch.pages.live import Watch
 from treesearch.pages.shelf import Shelf
@@ -52,6 +52,13 @@ class Site:
         archive, (run, kernel) = self.shelf.kernel(request.path_params["id"])
         return _page(documents.kernel(self.studies.of(archive, run), kernel))
 
+    def compare(self, request: Request) -> Response:
+        axis = comparing.axis(request.query_params.get("axis", ""))
+        named = dict.fromkeys(request.query_params.getlist("run"))
+        studies = [self.studies.of(*self.shelf.run(id)) for id in list(named)[: comparing.MOST + 1]]
+        known = [run for archive in self.shelf.archives() for run in archive.runs()]
+        return _page(documents.compare(comparing.page(studies, axis, known)))
+
     def version(self, run: str) -> str:
         archive, found = self.shelf.run(run)
         return archive.version(found.id)
@@ -80,6 +87,7 @@ def application(
             Route("/runs/{id}", site.run),
             Route("/runs/{id}/events", events),
             Route("/kernels/{id}", site.kernel),
+            Route("/compare", site.compare),
             Mount("/static", StaticFiles(directory=assets.FOLDER)),
         ],
         exception_handlers={UsageError: _absent, TreesearchError: _broken, HTTPException: _refused},
