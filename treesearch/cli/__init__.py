@@ -41,6 +41,7 @@ COMMANDS = {
     "compare": "Show runs side by side.",
     "search": "Find text in ideas, code and answers.",
     "serve": "Show runs and kernels as pages in a browser.",
+    "report": "Write a run as one HTML file.",
     "idea": "Add an idea of your own to a run, pin one, or ban one.",
     "suspect": "Mark a verified kernel as suspect.",
     "clear": "Lift the suspicion from a kernel.",

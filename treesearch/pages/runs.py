@@ -68,7 +68,7 @@ class Step:
     number: int
     row: Row
     gain: float | None
-    """Time of the step before ÷ its time; None for the first, and where one of both has no time."""
+    """Time of the last step before that has one ÷ its time; None where either is missing."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _steps(line: Sequence[Row]) -> Iterator[Step]:
     for number, one in enumerate(line, start=1):
         gain = before / one.milliseconds if before and one.milliseconds else None
         yield Step(number, one, gain)
-        before = one.milliseconds
+        before = one.milliseconds or before
 
 
 def _by_category(category: Category, found: Sequence[Fate]) -> ByCategory:
