@@ -38,10 +38,9 @@ class Guard:
     """An ASGI application around another that lets only those through who may read, and adds what browsers heed."""
 
     app: ASGIApp
-    hosts: frozenset[str] = LOOPBACK
-    """Names under which the server is asked; all where there is a token, which no other site has."""
     token: str = ""
-    """What readers must bring, once as `?token=`, then as a cookie; empty where nobody else can reach the server."""
+    """What readers must bring, once as `?token=`, then as a cookie; empty where nobody else can reach the server. With
+    it, the server may be asked under any name, since no other site has it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,7 +59,7 @@ class Guard:
         """Why a request gets no page; None where it does."""
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not self.token and _name(host) not in self.hosts:
+        if not self.token and _name(host) not in LOOPBACK:
             return PlainTextResponse("This server answers only under the name of its own machine.", 403)
         if headers.get("origin", f"{scope['scheme']}://{host}") != f"{scope['scheme']}://{host}":
             return PlainTextResponse("This server answers only its own pages.", 403)

@@ -16,6 +16,13 @@ QUIET = 15.0
 Queue = asyncio.Queue[str | None]
 
 
+async def _next(queue: Queue) -> str | None:
+    try:
+        return await asyncio.wait_for(queue.get(), QUIET)
+    except TimeoutError:
+        return ""
+
+
 class Watch:
     """The versions of runs, as they change. It belongs to one event loop."""
 
@@ -25,20 +32,17 @@ class Watch:
         self._listeners: dict[str, set[Queue]] = {}
         self._known: dict[str, str] = {}
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def changes(self, run: str) -> AsyncIterator[str]:
         """The version as it is, and every one that follows; an empty text where there was none for a while."""
         queue: Queue = asyncio.Queue()
         self._listeners.setdefault(run, set()).add(queue)
         try:
-            yield await asyncio.to_thread(self._version, run)
-            while not self._closed:
-                try:
-                    version = await asyncio.wait_for(queue.get(), QUIET)
-                except TimeoutError:
-                    version = ""
-                if version is None:
-                    return
+            first = await asyncio.to_thread(self._version, run)
+            self._known.setdefault(run, first)  # what changes from here on is news
+            yield first
+            while not self._closed and (version := await _next(queue)) is not None:
                 yield version
         finally:
             self._leave(run, queue)
@@ -51,6 +55,7 @@ class Watch:
 
     async def look(self) -> None:
         """Look at every run that is watched, for ever."""
+        self._loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(self._seconds)
             for run in list(self._listeners):
@@ -58,14 +63,18 @@ class Watch:
                     self._tell(run, await asyncio.to_thread(self._version, run))
 
     def _tell(self, run: str, version: str) -> None:
-        if self._known.setdefault(run, version) != version:
+        if self._known.get(run, version) != version:
             self._known[run] = version
             for queue in self._listeners.get(run, ()):
                 queue.put_nowait(version)
 
     def close(self) -> None:
-        """Say good-bye to all listeners."""
+        """Say good-bye to all listeners; any thread may do so, and a signal's handler too."""
         self._closed = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._dismiss)
+
+    def _dismiss(self) -> None:
         for queues in self._listeners.values():
             for queue in queues:
                 queue.put_nowait(None)

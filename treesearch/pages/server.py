@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from treesearch.errors import TreesearchError, UsageError
 from treesearch.pages import assets, comparing, documents, front
-from treesearch.pages.guard import LOOPBACK, Guard
+from treesearch.pages.guard import Guard
 from treesearch.pages.live import Watch
 from treesearch.pages.shelf import Shelf
 from treesearch.pages.study import Studies
@@ -64,14 +64,12 @@ class Site:
         return archive.version(found.id)
 
 
-def application(
-    shelf: Shelf, watch: Watch, site: Site, *, token: str = "", hosts: frozenset[str] = LOOPBACK
-) -> ASGIApp:
-    """The pages of these archives, behind the guard."""
+def application(site: Site, watch: Watch, token: str = "") -> ASGIApp:
+    """The pages of a site, behind the guard."""
 
     async def events(request: Request) -> Response:
         id = request.path_params["id"]
-        await asyncio.to_thread(shelf.run, id)
+        await asyncio.to_thread(site.shelf.run, id)
         return StreamingResponse(_stream(watch, id), media_type="text/event-stream", headers=FRESH)
 
     @asynccontextmanager
@@ -93,7 +91,7 @@ def application(
         exception_handlers={UsageError: _absent, TreesearchError: _broken, HTTPException: _refused},
         lifespan=looking,
     )
-    return Guard(app, hosts=hosts, token=token)
+    return Guard(app, token)
 
 
 def _page(written: str) -> Response:
@@ -133,6 +131,11 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         self._on_exit()
 
+    def stop(self) -> None:
+        """End in good order; any thread may say so."""
+        self.should_exit = True
+        self._on_exit()
+
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens. Raises UsageError where the port is taken, or the address none of this machine's."""
@@ -162,17 +165,22 @@ def address(listener: socket.socket, token: str = "") -> str:
     return f"http://{name}:{port}/{f'?token={token}' if token else ''}"
 
 
-def serve(shelf: Shelf, listener: socket.socket, *, token: str = "", hosts: frozenset[str] = LOOPBACK) -> None:
-    """Answer until Ctrl-C, which ends it in good order."""
+def made(shelf: Shelf, *, token: str = "") -> Server:
+    """A server of these archives' pages; where there is a token, only for those who bring it."""
     site = Site(shelf)
     watch = Watch(site.version)
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     config = uvicorn.Config(
-        application(shelf, watch, site, token=token, hosts=hosts),
+        application(site, watch, token),
         access_log=False,
         log_config=None,
+        log_level=logging.WARNING,
         server_header=False,
         timeout_graceful_shutdown=GOODBYE,
     )
+    return Server(config, watch.close)
+
+
+def serve(shelf: Shelf, listener: socket.socket, *, token: str = "") -> None:
+    """Answer until Ctrl-C, which ends it in good order."""
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
-        Server(config, watch.close).run(sockets=[listener])
+        made(shelf, token=token).run(sockets=[listener])
