@@ -46,7 +46,8 @@ class Asked:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", path)
         try:
-            yield connection.getresponse()
+            with connection.getresponse() as stream:
+                yield stream
         finally:
             connection.close()
 
