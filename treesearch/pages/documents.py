@@ -12,12 +12,14 @@ from treesearch.records import Kernel
 from treesearch.view.progressions import Axis
 
 LINKS = Served()
+NEWEST = 5
+"""Runs of a problem that the first page lists."""
 SPREAD = 500
 """Kernels up to which their table is open from the start; browsers take long to lay out more."""
 
 
 def front(problems: tuple[ProblemRow, ...]) -> str:
-    return _served("front.html.j2", problems=problems)
+    return _served("front.html.j2", problems=problems, newest=NEWEST)
 
 
 def problem(found: ProblemRow) -> str:

@@ -6,18 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treesearch.archive import Archive
+from treesearch.archive.summaries import Summary
 from treesearch.errors import UsageError
-from treesearch.records import Device, Run
+from treesearch.records import Device, Entry, Run, Status
 
 
 @dataclass(frozen=True)
 class Found:
     """A run in a list."""
 
-    run: Run
+    summary: Summary
     device: Device
-    archive: str
-    """Where it is stored."""
+
+    @property
+    def run(self) -> Run:
+        return self.summary.run
+
+    @property
+    def verified(self) -> int:
+        return self.summary.statuses.get(Status.VERIFIED, 0)
+
+    @property
+    def fastest(self) -> Entry | None:
+        return self.summary.fastest
+
+    @property
+    def speedup(self) -> float | None:
+        """Of the fastest, over the better baseline."""
+        judged = self.fastest.evaluation if self.fastest else None
+        return judged.measurement.speedup.value if judged and judged.measurement else None
 
 
 @dataclass(frozen=True)
@@ -27,6 +44,16 @@ class ProblemRow:
     digest: str
     name: str
     runs: tuple[Found, ...]
+
+    @property
+    def kernels(self) -> int:
+        return sum(one.summary.kernels for one in self.runs)
+
+    @property
+    def best(self) -> Found | None:
+        """The run with the largest speed-up; None where nothing is verified."""
+        timed = [one for one in self.runs if one.speedup is not None]
+        return max(timed, key=lambda one: one.speedup or 0.0, default=None)
 
 
 def problems(archives: Sequence[Archive]) -> tuple[ProblemRow, ...]:
@@ -49,6 +76,6 @@ def _runs(archives: Sequence[Archive]) -> list[Found]:
     listed: dict[str, Found] = {}
     for archive in archives:
         devices = {device.id: device for device in archive.devices()}
-        for run in archive.runs():
-            listed.setdefault(run.id, Found(run, devices[run.device], archive.url))
+        for summary in archive.summaries():
+            listed.setdefault(summary.run.id, Found(summary, devices[summary.run.device]))
     return sorted(listed.values(), key=lambda one: one.run.created, reverse=True)

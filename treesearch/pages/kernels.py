@@ -10,7 +10,7 @@ from treesearch import feedback, roofline
 from treesearch.archive import Finding
 from treesearch.languages import LANGUAGES
 from treesearch.pages import code
-from treesearch.pages.runs import Row, row
+from treesearch.pages.runs import Row, judged, row
 from treesearch.pages.study import Study
 from treesearch.records import (
     Answer,
@@ -115,7 +115,7 @@ def page(study: Study, kernel: Kernel) -> KernelPage:
     """The page of a kernel of that run, as the archive returned it: with its source."""
     archive, lineage = study.archive, study.lineage
     measured, parent = archive.remeasurements([kernel.id]), lineage.parent(kernel.id)
-    verdicts = [one for one in archive.evaluations(kernel.id) if one.device == study.device.id]
+    verdicts = archive.evaluations(kernel.id)
     return KernelPage(
         study=study,
         kernel=kernel,
@@ -124,7 +124,7 @@ def page(study: Study, kernel: Kernel) -> KernelPage:
         parent_source=(archive.kernel(parent.kernel.id)[1].source or "") if parent else "",
         children=tuple(row(lineage, child) for child in lineage.children(kernel.id)),
         path=tuple(row(lineage, entry) for entry in lineage.path(kernel.id)),
-        judged=verdicts[-1] if verdicts else None,
+        judged=judged(study, kernel.id),
         final=final_of(measured, kernel.id, study.device.id),
         events=_events(verdicts, archive.findings(kernel.id), measured),
         implemented=_exchange(study, kernel.answer),

@@ -115,6 +115,8 @@ class RunPage:
     accounts: tuple[Account, ...]
     spent: Spending
     failed_asks: int
+    judged: Evaluation | None
+    """The winner's verdict in full; None while there is no winner."""
     final: Evaluation | None
     """The winner, measured after the selection."""
 
@@ -164,7 +166,7 @@ class RunPage:
 
 def page(study: Study) -> RunPage:
     archive, run, lineage = study.archive, study.run, study.lineage
-    answered = archive.answers(run.id)
+    answered = archive.answered(run.id)
     winner = study.fastest.kernel.id if study.fastest else ""
     return RunPage(
         study=study,
@@ -174,8 +176,15 @@ def page(study: Study) -> RunPage:
         accounts=tuple(_accounts(answered)),
         spent=archive.spend(run.id),
         failed_asks=len(archive.failed_asks(run.id)),
+        judged=judged(study, winner) if winner else None,
         final=final_of(archive.remeasurements([winner]), winner, study.device.id) if winner else None,
     )
+
+
+def judged(study: Study, kernel: str) -> Evaluation | None:
+    """A kernel's newest verdict on the run's device, in full; None while it is due."""
+    verdicts = [one for one in study.archive.evaluations(kernel) if one.device == study.device.id]
+    return verdicts[-1] if verdicts else None
 
 
 def _rows(study: Study) -> Iterator[Row]:

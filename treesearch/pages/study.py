@@ -26,6 +26,7 @@ class Study:
     problem: Problem
     device: Device
     lineage: Lineage
+    """An outline: without sources, and with medians in place of samples."""
 
     @cached_property
     def floor(self) -> Floor | None:
@@ -45,7 +46,7 @@ def of(archive: Archive, run: Run, version: str = "") -> Study:
     """Read a run. `version` is that of before, where it is known already."""
     seen = version or archive.version(run.id)
     about = archive.problem(run.problem), archive.device(run.device)
-    return Study(archive, run, seen, *about, archive.lineage(run.id))
+    return Study(archive, run, seen, *about, archive.outline(run.id))
 
 
 class Studies:
