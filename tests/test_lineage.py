@@ -135,6 +135,12 @@ def test_children_and_siblings_come_in_order(lineage: Lineage) -> None:
     assert lineage.children(LEAF.kernel.id) == ()
 
 
+def test_a_kernel_says_how_it_came_from_its_parent() -> None:
+    repaired = Lineage([ROOT, A, B], [edge(ROOT, A), edge(A, B, Relation.REPAIRS), edge(ROOT, B, Relation.INSPIRED_BY)])
+    found = [repaired.relation(one.kernel.id) for one in (ROOT, A, B)]
+    assert found == [None, Relation.REFINES, Relation.REPAIRS]
+
+
 def test_children_can_be_asked_for_by_relation(lineage: Lineage) -> None:
     assert lineage.children(A.kernel.id, (Relation.INSPIRED_BY,)) == (LEAF,)
     assert lineage.children(B.kernel.id, (Relation.REFINES,)) == ()

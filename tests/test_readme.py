@@ -26,8 +26,10 @@ TOOL = Path(sys.executable).with_name("treesearch")
 
 BLOCKS = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
 COMMANDS = [line[2:] for block in BLOCKS for line in block.splitlines() if line.startswith("$ treesearch ")]
-LIVE = [command for command in COMMANDS if "--model" not in command and command != "treesearch audit"]
-"""Those that need no model; what the audit runs, tests/test_audit.py runs in parts."""
+ELSEWHERE = ("treesearch audit", "treesearch serve")
+"""What the audit runs, tests/test_audit.py runs in parts; a server runs until tests/pages/test_serve.py ends it."""
+LIVE = [command for command in COMMANDS if "--model" not in command and command not in ELSEWHERE]
+"""Those that need no model."""
 
 
 def test_the_readme_shows_every_command() -> None:
