@@ -108,6 +108,12 @@ def test_the_charts_data_hold_no_control_characters(shown: RunPage) -> None:
     assert any(HARM[:9] in title for title in titles)
 
 
+def test_of_many_kernels_the_winning_line_the_fastest_and_the_newest_are_listed(stock: Stock, shown: RunPage) -> None:
+    assert shown.listed(6) == shown.rows
+    assert [row.id for row in shown.listed(4)] == [stock.root, stock.broken, stock.repair, stock.due]
+    assert [row.id for row in shown.listed(3)] == [stock.root, stock.broken, stock.repair]
+
+
 def test_a_run_without_kernels_has_a_page(tmp_path: Path) -> None:
     from tests.view.test_hardware import H100, NORM
     from treesearch.records import Config

@@ -12,6 +12,7 @@ import pytest
 from tests.pages.serving import Asked, serving, told
 from tests.pages.stock import Stock, add, fill
 from treesearch.archive import Archive
+from treesearch.pages import documents
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,13 @@ def asked(stock: Stock) -> Iterator[Asked]:
 def every_page(stock: Stock) -> list[str]:
     run = stock.run
     kernels = [stock.root, stock.broken, stock.repair, stock.suspect, stock.due]
-    pages = ["/", f"/problems/{run.problem}", f"/runs/{run.id}", f"/compare?run={run.id}&axis=dollars"]
+    pages = [
+        "/",
+        f"/problems/{run.problem}",
+        f"/runs/{run.id}",
+        f"/runs/{run.id}/everything",
+        f"/compare?run={run.id}&axis=dollars",
+    ]
     return [*pages, *(f"/kernels/{id}" for id in kernels)]
 
 
@@ -47,6 +54,19 @@ def test_a_runs_table_has_every_kernel_without_any_script(stock: Stock, asked: A
     page = asked.get(f"/runs/{stock.run.id}").text
     named = re.findall(r'<tr data-kernel="(\w+)"', page)
     assert set(named) == {stock.root, stock.broken, stock.repair, stock.slow, stock.suspect, stock.due}
+
+
+def test_a_long_runs_page_leads_to_all_of_its_kernels(
+    stock: Stock, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "MOST", 3)
+    documents.run.cache_clear()
+    page = asked.get(f"/runs/{stock.run.id}").text
+    documents.run.cache_clear()
+    assert len(re.findall("<tr data-kernel", page)) == 3
+    everything = f"/runs/{stock.run.id}/everything"
+    assert f'<a href="{everything}">All 6 kernels</a>' in page
+    assert len(re.findall("<tr data-kernel", asked.get(everything).text)) == 6
 
 
 def test_a_runs_page_embeds_what_the_charts_draw(stock: Stock, asked: Asked) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from treesearch.pages.comparing import Comparison
 from treesearch.pages.runs import Row, RunPage
+from treesearch.view import text
 from treesearch.view.progressions import Progression
 
 Json = dict[str, Any]
@@ -18,10 +19,10 @@ def run(page: RunPage, href: Callable[[str], str]) -> Json:
     """Speed and lineage of a run; `href` is where a kernel's own page is, by its id."""
     study = page.study
     return {
-        "problem": study.run.problem_name,
+        "problem": text.one_line(study.run.problem_name, 80),
         "run": study.run.id,
         "language": study.run.config.language,
-        "device": study.device.name,
+        "device": text.one_line(study.device.name, 80),
         "state": str(study.run.state),
         "version": study.version,
         "baselines": _baselines(page),
@@ -39,7 +40,7 @@ def comparison(page: Comparison) -> Json:
 def _line(one: Progression) -> Json:
     points = [[point.value, point.milliseconds] for point in one.points]
     end = [[one.end, one.points[-1].milliseconds]] if one.end is not None and one.points else []
-    label = f"{one.run.id}, {', '.join(one.run.config.named_models)}"
+    label = text.one_line(f"{one.run.id}, {', '.join(one.run.config.named_models)}", 60)
     return {"run": one.run.id, "label": label, "points": [*points, *end]}
 
 

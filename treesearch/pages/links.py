@@ -15,6 +15,7 @@ class Links(Protocol):
     def problem(self, digest: str) -> str: ...
     def run(self, id: str) -> str: ...
     def events(self, run: str) -> str: ...
+    def everything(self, run: str) -> str: ...
     def kernel(self, id: str) -> str: ...
     def compare(self, runs: Sequence[str], axis: str = "") -> str: ...
 
@@ -34,6 +35,9 @@ class Served:
 
     def events(self, run: str) -> str:
         return f"{self.run(run)}/events"
+
+    def everything(self, run: str) -> str:
+        return f"{self.run(run)}/everything"
 
     def kernel(self, id: str) -> str:
         return f"/kernels/{quote(id, safe='')}"
@@ -58,6 +62,9 @@ class Filed:
         return "#top"
 
     def events(self, run: str) -> str:
+        return ""
+
+    def everything(self, run: str) -> str:
         return ""
 
     def kernel(self, id: str) -> str:

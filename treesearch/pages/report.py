@@ -24,7 +24,7 @@ def report(study: Study) -> str:
         page=page,
         data=charts.run(page, links.kernel),
         kernels=[_kernel(study, id) for id in detailed],
-        spread=len(page.rows),
+        most=len(page.rows) + len(page.fates),
         links=links,
         assets=parts,
         policy=parts.policy,

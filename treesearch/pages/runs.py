@@ -136,6 +136,14 @@ class RunPage:
     def row(self, id: str) -> Row:
         return self._by_id[id]
 
+    def listed(self, most: int) -> tuple[Row, ...]:
+        """All kernels, or where they are more than that: the winning line, the fastest and the newest."""
+        fastest = [self.row(entry.kernel.id) for entry in self.study.lineage.verified()[: most // 2]]
+        chosen = dict.fromkeys([*(step.row.id for step in self.steps), *(row.id for row in fastest)])
+        chosen |= dict.fromkeys(row.id for row in reversed(self.rows))
+        kept = set(list(chosen)[:most])
+        return tuple(row for row in self.rows if row.id in kept)
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         return tuple(_steps([self.row(entry.kernel.id) for entry in self.study.winning_line]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -28,6 +29,9 @@ from treesearch.pages.shelf import Shelf
 from treesearch.pages.study import Studies
 
 FRESH = {"cache-control": "no-store"}
+SELDOM = (100_000, 50, 100)
+"""When garbage is looked for: a page of 5,000 kernels makes a million objects that stay, and looking took half of its
+time."""
 GOODBYE = 3
 """Seconds that a request may take to end once the server is told to."""
 
@@ -47,6 +51,9 @@ class Site:
 
     def run(self, request: Request) -> Response:
         return _page(documents.run(self.studies.of(*self.shelf.run(request.path_params["id"]))))
+
+    def everything(self, request: Request) -> Response:
+        return _page(documents.everything(self.studies.of(*self.shelf.run(request.path_params["id"]))))
 
     def kernel(self, request: Request) -> Response:
         archive, (run, kernel) = self.shelf.kernel(request.path_params["id"])
@@ -84,6 +91,7 @@ def application(site: Site, watch: Watch, token: str = "") -> ASGIApp:
             Route("/problems/{digest}", site.problem),
             Route("/runs/{id}", site.run),
             Route("/runs/{id}/events", events),
+            Route("/runs/{id}/everything", site.everything),
             Route("/kernels/{id}", site.kernel),
             Route("/compare", site.compare),
             Mount("/static", StaticFiles(directory=assets.FOLDER)),
@@ -182,5 +190,6 @@ def made(shelf: Shelf, *, token: str = "") -> Server:
 
 def serve(shelf: Shelf, listener: socket.socket, *, token: str = "") -> None:
     """Answer until Ctrl-C, which ends it in good order."""
+    gc.set_threshold(*SELDOM)
     with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
         made(shelf, token=token).run(sockets=[listener])
