@@ -1,7 +1,8 @@
-"""What every test relies on: nothing of the user's environment, one cache, and a reason where a GPU is missing."""
+"""What every test relies on: nothing of the user's environment, a cache, a reason where a GPU or browser is absent."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import signal
@@ -27,6 +28,8 @@ machine's clock, and a neighbour on it makes honest ones suspect. So is one whos
 kernel, with `suspect` among the verdicts, and one that wanted a verdict where threads that wait seemed to work, since a
 neighbour kept them from running. No other failure is tried again, a hostile kernel that was verified least of
 all; assertions name what they got first."""
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""Names of browsers that tests of pages drive, in the order in which they are looked for."""
 HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", *(setting.envvar for setting in SETTINGS)}
 
 
@@ -67,6 +70,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if with_nvcc and (CUDA.compiler() is None or shutil.which("g++") is None):
         for item in with_nvcc:
             item.add_marker(pytest.mark.skip(reason="nvcc, or the g++ that it needs, is absent (make nvcc)"))
+    in_browser = [item for item in items if item.get_closest_marker("browser")]
+    if in_browser and (why := _no_browser()):
+        for item in in_browser:
+            item.add_marker(pytest.mark.skip(reason=why))
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu and not _has_gpu():
         for item in on_gpu:
@@ -77,6 +84,13 @@ def _is_timed(item: pytest.Item) -> bool:
     """Whether it judges kernels by this machine's clock, as whatever builds one here may do."""
     marked = any(map(item.get_closest_marker, ("timed", "compiler", "gpu")))
     return marked or "compiler" in getattr(item, "fixturenames", ())
+
+
+def _no_browser() -> str:
+    """Why no test can drive one; empty where all is there."""
+    if not any(map(shutil.which, CHROMIUM)):
+        return "Chromium is absent (apt-get install chromium)"
+    return "" if importlib.util.find_spec("playwright") else "Playwright's Python package is not installed"
 
 
 def _has_gpu() -> bool:
