@@ -2,10 +2,12 @@
 (function (ts) {
   "use strict";
 
-  /* New nodes, each with a link to its kernel and a button that folds what came of it. */
+  /* New nodes: one for those who hear it, then what is seen, a link to its kernel and a button that folds what came of it. */
   ts.enterNodes = (tree, entered) => {
-    const node = entered.append("g").attr("role", "treeitem").attr("id", ({ id }) => `node-${id}`);
-    const link = node.append("a").attr("tabindex", -1);
+    const node = entered.append("g").attr("role", "presentation");
+    const item = node.append("g").attr("role", "treeitem").attr("id", ({ id }) => `node-${id}`);
+    item.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("width", 190).attr("height", 40);
+    const link = node.append("a").attr("tabindex", -1).attr("aria-hidden", "true");
     link.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("width", ({ mends }) => (mends ? 120 : 214)).attr("height", 40);
     link.append("path").attr("class", "mark");
     link.append("text").attr("class", "title").attr("x", 12).attr("y", -6);
@@ -13,15 +15,16 @@
     link.on("pointerenter", (event, found) => tree.tell(found))
       .on("pointerleave", () => tree.details.hide())
       .on("click", (event, found) => found.of !== undefined && tree.toggle(found));
-    const fold = node.append("g").attr("class", "toggle").on("click", (event, found) => tree.toggle(found));
+    const fold = node.append("g").attr("class", "toggle").attr("aria-hidden", "true").on("click", (event, found) => tree.toggle(found));
     fold.append("rect").attr("y", -8).attr("height", 16).attr("rx", 8);
     fold.append("text").attr("y", 4);
     return node;
   };
 
   ts.treeTools = (tree) => {
-    const button = (text, label, act) => {
-      const made = ts.element("button", { type: "button", textContent: text, "aria-label": label, title: label });
+    const button = (text, title, act) => {
+      const made = ts.element("button", { type: "button", textContent: text, title });
+      if (text.length === 1) made.setAttribute("aria-label", title);
       made.addEventListener("click", act);
       tree.tools.append(made);
     };

@@ -6,10 +6,11 @@
   const name = (run) => run.label || run.run;
   const drawable = ({ points }) => points.filter(([x, y]) => x >= 0 && y > 0);
 
+  const farthest = (runs) => Math.max(...runs.flatMap(({ points }) => points.map(([x]) => x)));
+
   const extent = (runs) => {
-    const points = runs.flatMap(({ points }) => points);
-    const [farthest, times] = [Math.max(0, ...points.map(([x]) => x)), points.map(([, y]) => y)];
-    return { x: [0, farthest * 1.02 || 1], y: [Math.min(...times) / 1.2, Math.max(...times) * 1.2] };
+    const times = runs.flatMap(({ points }) => points.map(([, y]) => y));
+    return [Math.min(...times) / 1.2, Math.max(...times) * 1.2];
   };
 
   const color = (place) => ts.color(`--chart-run-${(place % COLORS) + 1}`);
@@ -54,13 +55,12 @@
     const box = figure.appendChild(ts.element("div", { className: "chart-box", role: "img" }));
     box.setAttribute("aria-label", summary(runs, data));
     const label = data.unit && data.unit !== data.axis ? `${data.axis}, ${data.unit}` : data.axis;
-    const { x } = extent(runs);
     ts.plot(box, () => (ts.narrow(box) ? 300 : 400), () => extent(runs), {
       series: [{}, { scale: "y", show: false }],
       axes: [{ ...ts.bottomAxis(label, null, (value) => value.toLocaleString("en")), incrs: whole(data.axis) }, ts.timeAxis("best so far, ms (logarithmic)", ts.narrow(box))],
       cursor: { show: false },
       hooks: { draw: [(u) => paint(u, runs)] },
-    }, [x, [null, null]]);
+    }, [[0, farthest(runs) * 1.02 || 1], [null, null]]);
     figure.append(
       ts.element("ul", { className: "chart-legend" }, ...legend(runs)),
       ts.element("p", { className: "chart-summary", textContent: summary(runs, data) }),

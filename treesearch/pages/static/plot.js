@@ -74,7 +74,7 @@
     }
   };
 
-  /* A plot that keeps to its box's width and to the theme. `extent` gives {x: [low, high], y: [low, high]}. */
+  /* A plot that keeps to its box's width and to the theme. `data` spans the horizontal axis, `extent` tells the ends of the vertical one. */
   ts.plot = (box, height, extent, options, data) => {
     const made = new uPlot(
       {
@@ -84,8 +84,8 @@
         padding: [10, 14, 0, 0],
         ...options,
         scales: {
-          x: { time: false, range: () => extent().x },
-          y: { distr: 3, log: 10, range: () => extent().y },
+          x: { time: false, range: (u, low, high) => [low, high] },
+          y: { distr: 3, log: 10, auto: (u, whole) => whole, range: () => extent() },
         },
       },
       data,

@@ -50,7 +50,7 @@
     const margin = times.length ? Math.max(1.25, Math.exp(0.1 * breadth(times))) : 1;
     const [low, high] = times.length ? [Math.min(...times) / margin, Math.max(...times) * 1.25] : [0.1, 10];
     const share = Math.min(0.3, (ts.STRIP + 4) / Math.max(height, 100));
-    return { x: [0, shown.rounds], y: [low, high * Math.pow(high / low, share / (1 - share))] };
+    return [low, high * Math.pow(high / low, share / (1 - share))];
   };
 
   /* In words what the chart shows. */
@@ -173,7 +173,7 @@
     }
 
     zoomed(u) {
-      const whole = this.extent();
+      const whole = { x: [0, this.shown.rounds], y: this.extent() };
       const differs = (axis) => {
         const [low, high] = whole[axis];
         const { min, max } = u.scales[axis];

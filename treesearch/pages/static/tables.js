@@ -25,7 +25,9 @@
     const sign = direction === "ascending" ? 1 : -1;
     const keyed = [...body.rows].map((row) => [value(row, column), row]);
     keyed.sort(([one], [other]) => compare(one, other, sign));
+    const focused = document.activeElement;
     body.append(...keyed.map(([, row]) => row));
+    if (body.contains(focused)) focused.focus({ preventScroll: true }); // a row that is moved loses it
     [...table.tHead.rows[0].cells].forEach((head, place) => {
       if (place === column) head.setAttribute("aria-sort", direction);
       else head.removeAttribute("aria-sort");

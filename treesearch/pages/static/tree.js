@@ -30,13 +30,13 @@
     return parts.filter(Boolean).join(" · ");
   };
 
+  const fold = ({ open, below }) => (open ? "−" : `+${below.toLocaleString("en")}`);
+  const foldWidth = (node) => Math.max(26, 12 + 6.2 * fold(node).length);
+
   const spoken = (node) => {
     if (node.of !== undefined) return `${caption(node)}, ${figures(node)}`;
     return [node.winning && "winning line", node.mends && "a repair", ts.sentence(node.kernel)].filter(Boolean).join(", ");
   };
-
-  const fold = ({ open, below }) => (open ? "−" : `+${below.toLocaleString("en")}`);
-  const foldWidth = (node) => Math.max(26, 12 + 6.2 * fold(node).length);
 
   const SHAPES = {
     verified: d3.symbol(d3.symbolCircle, 90)(),
@@ -177,7 +177,8 @@
       const nodes = this.nodes.selectAll("g.node").data(seen, (node) => node.id)
         .join((entered) => ts.enterNodes(this, entered)).order();
       nodes.attr("transform", ({ x, y }) => `translate(${x},${y})`)
-        .attr("class", (node) => `node is-${kind(node)}${node.winning ? " is-winning" : ""}${node === this.active ? " is-active" : ""}`)
+        .attr("class", (node) => `node is-${kind(node)}${node.winning ? " is-winning" : ""}${node === this.active ? " is-active" : ""}`);
+      nodes.select("[role=treeitem]")
         .attr("aria-level", ({ level }) => level)
         .attr("aria-posinset", ({ position }) => position)
         .attr("aria-setsize", ({ siblings }) => siblings)
