@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,17 @@ def test_one_kernel_is_compared_with_its_parent_and_two_with_each_other(
     assert (whole["old"]["source"], whole["new"]["source"]) == (parent.kernel.source, winner.kernel.source)
     backward = parsed(tmp_path, "diff", winner.kernel.id, parent.kernel.id)
     assert backward["new"]["kernel"] == parent.kernel.id
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="no program called patch")
+def test_what_diff_prints_patches_the_parent_into_the_kernel(tmp_path: Path, lineage: Lineage, winner: Entry) -> None:
+    parent = lineage.parent(winner.kernel.id)
+    assert parent
+    assert parent.kernel.source
+    shown = printed(tmp_path, "diff", winner.kernel.id)
+    (tmp_path / "kernel.cu").write_text(parent.kernel.source)
+    subprocess.run(["patch", "kernel.cu"], cwd=tmp_path, input=shown, text=True, check=True, capture_output=True)
+    assert (tmp_path / "kernel.cu").read_text() == winner.kernel.source
 
 
 def test_a_diff_needs_two_kernels_with_code(tmp_path: Path, lineage: Lineage) -> None:

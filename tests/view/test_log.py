@@ -14,12 +14,15 @@ from tests.view.test_views import HOSTILE, harmless, printed
 from treesearch.archive import Archive, Finding, Kind
 from treesearch.records import (
     Build,
+    Comparison,
     Decision,
     Edge,
     Evaluation,
     Kernel,
+    Outcome,
     Proposal,
     Purpose,
+    Ratio,
     Relation,
     Remeasurement,
     Stage,
@@ -137,6 +140,9 @@ def test_a_verified_kernel_has_its_figures_profile_and_what_came_later(archive: 
     archive.save_finding(Finding(kernel.id, Kind.SUSPECT, f"too fast {HOSTILE}", created="2026-11-22T09:00:00"))
     again: Any = replace(samples.verified(), created=at(30))
     archive.save_remeasurement(Remeasurement(kernel.id, Purpose.FINAL, again))
+    device, other = samples.device.id, "ab" * 6
+    beside = Comparison(kernel.id, other, device, Ratio(1.1, 1.05, 1.15), 4, Outcome.FASTER, "2026-11-22T10:00:00")
+    archive.save_comparison(beside)
     found = told(archive, kernel.id)
     assert titles(found)[2:] == [
         "built (from the cache)",
@@ -144,6 +150,7 @@ def test_a_verified_kernel_has_its_figures_profile_and_what_came_later(archive: 
         "profile",
         "measured again (final): verified",
         "found suspect by person",
+        f"compared: {kernel.id} is faster against {other}",
     ]
     lines = printed(log.printed(found, full=False)).splitlines()
     assert lines[0].startswith(f"{kernel.id}: suspect, 0.2 ms, 3.50×")

@@ -50,7 +50,7 @@ def show(
         bound = floor(store.problem(run.problem), device)
         measured = store.remeasurements([kernel] if kernel else [entry.kernel.id for entry in lineage.entries])
         if kernel is None:
-            spent, answered = store.spend(run.id), store.answers(run.id)
+            spent, answered = store.spend(run.id), store.answered(run.id)
             by = answerers.tallies(lineage.entries, answered)
             if as_json:
                 whole = data.run(run, lineage, device, bound, measured, spent)

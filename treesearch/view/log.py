@@ -16,6 +16,7 @@ from treesearch.languages import named
 from treesearch.lineage import Lineage
 from treesearch.records import (
     Answer,
+    Comparison,
     Device,
     Entry,
     Evaluation,
@@ -62,6 +63,7 @@ class Told:
     verdicts: tuple[Evaluation, ...]
     findings: tuple[Finding, ...]
     measured: tuple[Remeasurement, ...]
+    compared: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def read(store: Archive, run: Run, kernel: str) -> Told:
         store.evaluations(kernel),
         store.findings(kernel),
         store.remeasurements([kernel]),
+        store.comparisons(kernel),
     )
 
 
@@ -141,7 +144,8 @@ def steps(told: Told) -> Iterator[Step]:
         yield from _asked(told.written)
     for number, judged in enumerate(told.verdicts):
         yield from _judged(told, judged, again=number > 0)
-    yield from sorted((*map(_found, told.findings), *map(_measured, told.measured)), key=lambda step: step.when)
+    later = *map(_found, told.findings), *map(_measured, told.measured), *map(_compared, told.compared)
+    yield from sorted(later, key=lambda step: step.when)
 
 
 def _asked(exchange: Exchange) -> Iterator[Step]:
@@ -198,6 +202,11 @@ def _measured(measured: Remeasurement) -> Step:
     figures = final.figures(judged.measurement).plain if judged.measurement else ""
     title = f"measured again ({measured.purpose}): {text.status(judged.status)}"
     return Step(title, _joined(figures, judged.error), judged.created)
+
+
+def _compared(found: Comparison) -> Step:
+    title = f"compared: {found.first} is {found.outcome} against {found.second}"
+    return Step(title, f"{text.ratio(found.ratio)} as fast, launched in turn in {found.pairs} pairs", found.created)
 
 
 def _joined(*parts: str) -> str:
