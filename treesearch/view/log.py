@@ -184,12 +184,14 @@ def _judged(told: Told, judged: Evaluation, *, again: bool) -> Iterator[Step]:
     title = f"judged{' again' if again else ''}{where}: {text.status(judged.status)}"
     error = "" if failed and judged.build else judged.error
     yield Step(title, _joined(figures, error, text.labels(judged), judged.sandbox), judged.created)
-    if not failed:
-        yield Step("profile", judged.profile or _profile(told, judged))
+    if not failed and (profile := _profile(told, judged)):  # that of one that did not build repeats the compiler
+        yield Step("profile", profile)
 
 
 def _profile(told: Told, judged: Evaluation) -> str:
-    """Out of the verdict's fields, where it is older than such texts."""
+    """As stored, or out of the verdict's fields where it is older than such texts."""
+    if judged.profile or judged.device != told.device.id:
+        return judged.profile
     return feedback.text(told.problem, named(told.entry.kernel.language), told.device, judged)
 
 
