@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tests.archive.conftest import Samples
+from typing import TYPE_CHECKING
+
 from treesearch.archive import Archive, Bill
 from treesearch.records import Turn, Usage
+
+if TYPE_CHECKING:
+    from tests.archive.conftest import Samples
 
 SAID = '{"role": "assistant", "content": "", "tool_calls": []}'
 

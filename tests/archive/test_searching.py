@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.archive.conftest import Samples
 from treesearch.archive import Archive
 from treesearch.records import Edge, Idea, Kernel, Proposal, Relation, Run, Stage
+
+if TYPE_CHECKING:
+    from tests.archive.conftest import Samples
 
 
 def fill(archive: Archive, samples: Samples, run: Run, mark: str) -> Proposal:
