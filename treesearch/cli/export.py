@@ -50,12 +50,21 @@ def export(name: str, form: str, output: Path, archive: str | None, as_json: boo
     formats.check(exported, format, output)
     verification = verifying.verify(exported, announce=lambda what: common.err().print(f"{what} …", style="dim"))
     written = formats.write(exported, format, verification, output)
-    if verification.absent:
-        click.echo(f"NOT VERIFIED NOW: {verification.absent}. The manifest says so.", err=True)
+    _warn(written, verification)
     if as_json:
         common.print_json({"folder": str(output), **written.manifest})
     else:
         _say(written, verification)
+
+
+def _warn(written: Written, verification: Verification) -> None:
+    """What the manifest says that nobody should overlook."""
+    from treesearch.view.text import one_line
+
+    if verification.absent:
+        click.echo(one_line(f"NOT VERIFIED NOW: {verification.absent}. The manifest says so."), err=True)
+    for remark in written.manifest["remarks"]:
+        click.echo(one_line(f"Note: {remark}"), err=True)
 
 
 def _say(written: Written, verification: Verification) -> None:

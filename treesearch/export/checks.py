@@ -14,8 +14,8 @@ class Tolerance:
     """Of every element, absolutely and relative to the reference's, as another harness has it."""
 
     value: float
-    met: bool
-    """Whether the largest error that was seen of a row is within it."""
+    met: bool | None
+    """Whether kernel and reference are known to be as close to each other as that; None where it is not known."""
 
 
 def generated(exported: Exported, file: str, *, other: Tolerance | None = None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from treesearch.export import folder
 from treesearch.export.exported import Exported
+from treesearch.export.module import remarks
 from treesearch.export.verifying import Verification
 from treesearch.records import Evaluation, Measurement, Ratio, Timing, codec
 from treesearch.records.kernels import Proposal
@@ -63,6 +64,7 @@ def of_kernel(exported: Exported, verification: Verification) -> Json:
         "verification": _verification(verification),
         "accuracy": _accuracy(exported.evaluation),
         "timing": {**_timing(exported.evaluation), "after_selection": exported.is_final},
+        "remarks": remarks(exported),
         "cost_of_run": codec.encode(exported.spent),
     }
 

@@ -86,7 +86,7 @@ def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
         file=file,
         kernel=exported.id,
         device_name=exported.device.name,
-        remarks=_remarks(exported),
+        remarks=remarks(exported),
         operator=f"{exported.name}_{exported.id}{'_frozen' if frozen else ''}",
         kind=kind,
         cuda=kind == "cuda",
@@ -108,8 +108,8 @@ def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
     )
 
 
-def _remarks(exported: Exported) -> list[str]:
-    """What whoever reads the file should know."""
+def remarks(exported: Exported) -> list[str]:
+    """What whoever uses the kernel should know."""
     said = [REMARKS[label] for label in exported.evaluation.labels if label in REMARKS]
     if STATISTICS.search(exported.problem.source):
         said.append("The reference keeps running statistics in train mode; the kernel does not update them.")
