@@ -259,12 +259,13 @@ def test_parameters_are_reached_by_any_dotted_name(origin: str, reached: str) ->
 
 @NEEDS_COMPILER
 def test_modelnew_is_taken_as_kernelbench_takes_it(tmp_path: Path) -> None:
-    """Both texts executed in one namespace, parameters from one seed, no torch.no_grad() while it is timed."""
+    """Both texts executed in one namespace, the second below lines that name a build folder; parameters from one seed,
+    no torch.no_grad() while it is timed."""
     written(made.exported(), "kernelbench", tmp_path / "export")
     context: dict[str, Any] = {}
     exec((tmp_path / "export" / "reference.py").read_text(), context)
     first, inputs, arguments = context["Model"], context["get_inputs"](), context["get_init_inputs"]()
-    exec((tmp_path / "export" / "model_new.py").read_text(), context)
+    exec(f"import os\n{(tmp_path / 'export' / 'model_new.py').read_text()}", context)
     torch.manual_seed(42)
     expected = first(*arguments)
     torch.manual_seed(42)
