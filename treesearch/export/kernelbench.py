@@ -38,7 +38,7 @@ def standing(exported: Exported) -> Standing:
     tolerance = TOLERANCES[precision]
     met, remarks = _met(exported.evaluation.accuracy, tolerance)
     if others := sorted({dtype for dtype in inputs if dtype != precision}):
-        remarks.append(f"KernelBench converts all inputs to {precision}, also those of {', '.join(others)}")
+        remarks.append(f"KernelBench makes {precision} of inputs of {', '.join(others)}, which the kernel is not for")
     return Standing(precision, Tolerance(tolerance, met), tuple(remarks))
 
 
