@@ -77,6 +77,26 @@ extern "C" int launch(const float* x, double by, const float* w0, const float* b
 }
 """
 """Right for PROBLEM."""
+CUDA_SOURCE = r"""#include "problem.h"
+__global__ void first(const float* x, const float* w, const float* b, float* hidden) {
+    float sum = b[threadIdx.x];
+    for (int j = 0; j < x_dim1; ++j) sum += w[threadIdx.x * x_dim1 + j] * x[blockIdx.x * x_dim1 + j];
+    hidden[blockIdx.x * 8 + threadIdx.x] = sum;
+}
+__global__ void second(const float* hidden, float by, const float* w, const float* b, const float* shift, float* out) {
+    float sum = b[threadIdx.x];
+    for (int k = 0; k < 8; ++k) sum += w[threadIdx.x * 8 + k] * hidden[blockIdx.x * 8 + k];
+    out[blockIdx.x * x_dim1 + threadIdx.x] = sum * by + shift[threadIdx.x];
+}
+extern "C" int64_t scratch_bytes(void) { return x_dim0 * 8 * sizeof(float); }
+extern "C" int launch(const float* x, double by, const float* w0, const float* b0, const float* w1, const float* b1,
+                      const float* shift, float* out, void* scratch, cudaStream_t stream) {
+    first<<<x_dim0, 8, 0, stream>>>(x, w0, b0, (float*)scratch);
+    second<<<x_dim0, x_dim1, 0, stream>>>((float*)scratch, (float)by, w1, b1, shift, out);
+    return (int)cudaGetLastError();
+}
+"""
+"""Right for PROBLEM, too."""
 
 
 def evaluation(device: Device, error: float = 1e-6, labels: tuple[Label, ...] = (), eager: float = 1e-7) -> Evaluation:

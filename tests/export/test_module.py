@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -309,10 +309,17 @@ def softmax() -> Exported:
     return made.exported(SOFTMAX, problem, name="softmax", language=CUDA)
 
 
+def two_layers() -> Exported:
+    """With parameters, a number, a buffer and working memory."""
+    return made.exported(made.CUDA_SOURCE, language=CUDA)
+
+
 @pytest.mark.nvcc
-def test_a_cuda_module_compiles_for_its_architecture(tmp_path: Path) -> None:
-    written(softmax(), "module", tmp_path / "export")
-    kernel = load(tmp_path / "export" / "softmax_kernel.py")
+@pytest.mark.parametrize("kernel_of", [softmax, two_layers])
+def test_a_cuda_module_compiles_for_its_architecture(kernel_of: Callable[[], Exported], tmp_path: Path) -> None:
+    export = kernel_of()
+    written(export, "module", tmp_path / "export")
+    kernel = load(tmp_path / "export" / f"{module.file_name(export)}.py")
     tool = kernel.compiler()
     kernel.build([tool, *kernel.FLAGS, *kernel.runtime(tool)], tmp_path / "kernel.so")
     listed = subprocess.run(["nm", "-D", tmp_path / "kernel.so"], capture_output=True, text=True, check=True).stdout
@@ -341,8 +348,11 @@ def test_a_cuda_module_has_what_the_lint_asks_of_others(tmp_path: Path) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("form", ["module", "kernelbench"])
-def test_a_cuda_export_passes_the_tests_that_go_with_it(form: str, tmp_path: Path) -> None:
-    written(softmax(), form, tmp_path / "export")
+@pytest.mark.parametrize("kernel_of", [softmax, two_layers])
+def test_a_cuda_export_passes_the_tests_that_go_with_it(
+    form: str, kernel_of: Callable[[], Exported], tmp_path: Path
+) -> None:
+    written(kernel_of(), form, tmp_path / "export")
     assert set(judged(tmp_path / "export").values()) == {"PASSED"}
 
 
