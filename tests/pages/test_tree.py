@@ -140,3 +140,18 @@ def test_the_fastest_is_found_in_a_folded_tree(site: Site, tab: Open) -> None:
     shown.get_by_role("button", name="Fastest").click()
     assert active(shown) == "node-won"
     assert shown.locator("#node-won").count() == 1
+
+
+def test_where_no_kernel_is_in_sight_a_button_leads_to_them(site: Site, tab: Open) -> None:
+    line = [kernel(f"k{round}", round, 9.0 - round, f"k{round - 1}" if round else None) for round in range(8)]
+    leaves = [kernel(f"leaf{n}", 8, 1.0 + n, "k7") for n in range(60)]
+    shown = drawn(site, tab, run([*line, *leaves], *(one["id"] for one in line)))
+    hint = shown.get_by_role("button", name="Kernels are further right")
+    assert not hint.is_visible()
+    shown.locator("#lineage-tree svg").dispatch_event("wheel", {"deltaY": 900})
+    hint.click()
+    shown.locator(".chart-hint").wait_for(state="hidden")
+    box, node = shown.locator("#lineage-tree svg").bounding_box(), shown.locator("#node-leaf30").bounding_box()
+    assert box
+    assert node
+    assert box["x"] <= node["x"] <= box["x"] + box["width"]

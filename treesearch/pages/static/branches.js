@@ -45,6 +45,23 @@
       tree.svg.call(tree.zoom.transform, d3.zoomIdentity.scale(Math.min(1, Math.max(0.15, tree.width / tree.lineage.width)))));
   };
 
+  /* A button that says where kernels are when none is in sight, and goes there. */
+  ts.treeHint = (tree) => {
+    const button = tree.box.appendChild(ts.element("button", { type: "button", className: "chart-hint", hidden: true }));
+    let away = 0;
+    button.addEventListener("click", () => tree.svg.call(tree.zoom.translateBy, away / tree.transform.k, 0));
+    return (nodes) => {
+      const { k, x, y } = tree.transform;
+      const shown = nodes.filter((node) => node.y * k + y > 0 && node.y * k + y < tree.height);
+      const lefts = shown.map((node) => node.x * k + x);
+      const right = d3.min(lefts.filter((left) => left > tree.width - 12));
+      const left = d3.max(lefts.filter((left) => left < -0.8 * ts.COLUMN * k));
+      button.hidden = lefts.length === 0 || lefts.some((one) => one >= -0.8 * ts.COLUMN * k && one <= tree.width - 12);
+      away = right === undefined ? 40 - left : 40 - right;
+      button.textContent = right === undefined ? "← Kernels are further left" : "Kernels are further right →";
+    };
+  };
+
   const folded = (tree, open) => {
     tree.lineage.all(open);
     tree.active = tree.lineage.items[0];

@@ -13,6 +13,7 @@
   const origin = (kernel) => {
     const parts = [`kernel ${kernel.id}`, `round ${kernel.round}`];
     if (kernel.relation && kernel.parent) parts.push(`${kernel.relation} ${kernel.parent}`);
+    if (kernel.inspired_by.length) parts.push(`inspired by ${kernel.inspired_by.join(", ")}`);
     if (kernel.category) parts.push(kernel.category);
     return parts.join(" · ");
   };

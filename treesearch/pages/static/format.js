@@ -53,5 +53,4 @@
   /* The value of a CSS variable now: it differs between light and dark. */
   ts.color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   ts.onTheme = (redraw) => window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  ts.calm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 })();

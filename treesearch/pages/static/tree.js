@@ -74,6 +74,7 @@
       this.details = ts.details(this.box);
       this.active = this.lineage.items[0] || null;
       ts.treeTools(this);
+      this.hint = ts.treeHint(this);
       ts.treeKeys(this);
       new ResizeObserver(() => this.box.clientWidth !== this.width && this.fit()).observe(this.box);
       this.fit();
@@ -137,8 +138,9 @@
       const [top, bottom] = [-y / k - 2 * ts.ROW, (this.height - y) / k + 2 * ts.ROW];
       const seen = this.lineage.items.filter((node) => (node.y >= top && node.y <= bottom) || node === this.active);
       this.drawNodes(seen);
+      this.hint(seen);
       this.drawLinks(top, bottom);
-      this.drawInspirations(seen);
+      this.drawInspirations(top, bottom);
       this.drawHead();
     }
 
@@ -166,9 +168,12 @@
         .attr("d", ({ fork, child }) => link(fork, child));
     }
 
-    drawInspirations(seen) {
-      const shown = new Map(this.lineage.items.map((node) => [node.id, node]));
-      const drawn = seen.filter((node) => node.kernel).flatMap((to) =>
+    /* Only between what is seen or nearly so: the card names all of them. */
+    drawInspirations(top, bottom) {
+      const reach = bottom - top;
+      const near = this.lineage.items.filter(({ kernel, y }) => kernel && y >= top - reach && y <= bottom + reach);
+      const shown = new Map(near.map((node) => [node.id, node]));
+      const drawn = near.flatMap((to) =>
         to.kernel.inspired_by.map((id) => ({ from: shown.get(id), to })).filter(({ from }) => from));
       this.inspirations.selectAll("path").data(drawn, ({ from, to }) => `${from.id} ${to.id}`).join("path").attr("d", arc);
     }
@@ -185,7 +190,8 @@
         .attr("aria-expanded", ({ open, of }) => (of !== undefined ? "false" : open))
         .attr("aria-selected", (node) => String(node === this.active))
         .attr("aria-label", spoken);
-      nodes.select("path.mark").attr("d", (node) => SHAPES[kind(node)]);
+      const grown = Math.max(1, (0.7 * LEGIBLE) / this.transform.k);
+      nodes.select("path.mark").attr("d", (node) => SHAPES[kind(node)]).attr("transform", `scale(${grown})`);
       nodes.select("text.title").text(caption);
       nodes.select("text.figures").text(figures);
       nodes.select("a").attr("href", (node) => (node.kernel && node.kernel.href) || null);
