@@ -104,6 +104,16 @@ def test_a_click_opens_the_kernel_under_the_pointer(site: Site, tab: Open) -> No
     shown.wait_for_url("**/kernels/lost")
 
 
+def test_a_tap_shows_a_kernel_with_a_link(site: Site, tab: Open) -> None:
+    shown = drawn(site, tab, small(), **PHONE, has_touch=True)
+    shown.locator("#speed-chart").scroll_into_view_if_needed()
+    left, top, _ = middle(shown, 5 / 6)
+    shown.touchscreen.tap(left, top + 10)
+    link = shown.locator("#speed-chart .chart-details a")
+    link.click()
+    shown.wait_for_url("**/kernels/lost")
+
+
 def test_the_keyboard_goes_from_kernel_to_kernel_and_opens_one(site: Site, tab: Open) -> None:
     shown = drawn(site, tab, small())
     shown.locator("#speed-chart .chart-box").focus()

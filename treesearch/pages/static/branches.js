@@ -6,7 +6,7 @@
   ts.enterNodes = (tree, entered) => {
     const node = entered.append("g").attr("role", "presentation");
     const item = node.append("g").attr("role", "treeitem").attr("id", ({ id }) => `node-${id}`);
-    item.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("width", 190).attr("height", 40);
+    item.append("rect").attr("class", "reach").attr("x", -12).attr("y", -20).attr("width", 190).attr("height", 40);
     const link = node.append("a").attr("tabindex", -1).attr("aria-hidden", "true");
     link.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("width", ({ mends }) => (mends ? 120 : 214)).attr("height", 40);
     link.append("path").attr("class", "mark");

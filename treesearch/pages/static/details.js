@@ -29,7 +29,6 @@
       card.style.top = `${Math.max(0, Math.min(top + GAP, box.clientHeight - card.offsetHeight))}px`;
     };
     return {
-      card,
       /* `left` and `top` in pixels of the box. With `touch` the card holds a link, since a tap only shows it. */
       show(kernel, left, top, touch = false) {
         card.replaceChildren(
@@ -42,6 +41,7 @@
         card.hidden = false;
         place(left, top);
       },
+      touched: () => !card.hidden && card.classList.contains("can-touch"),
       hide() {
         card.hidden = true;
       },

@@ -2,7 +2,7 @@
 (function (ts) {
   "use strict";
   const PAUSES = [1, 2, 5, 10, 30]; // seconds between attempts to reach a server that is gone
-  const state = { source: null, version: null, attempts: 0, fetching: false, again: false, timer: 0 };
+  const state = { source: null, version: null, attempts: 0, fetching: false, again: false, over: false, timer: 0 };
 
   /* ── words about the connection and the search ─────────────────────────────────────────────── */
 
@@ -88,7 +88,7 @@
   };
 
   const refresh = async () => {
-    state.again = document.hidden || state.fetching;
+    state.again = state.fetching;
     if (state.again) return;
     state.fetching = true;
     try {
@@ -109,11 +109,13 @@
   /* ── the connection ────────────────────────────────────────────────────────────────────────── */
 
   const finish = () => {
+    state.over = true;
     hangUp();
     say("The run has ended.");
   };
 
   const hangUp = () => {
+    clearTimeout(state.timer);
     if (state.source) state.source.close();
     state.source = null;
   };
@@ -122,11 +124,13 @@
     hangUp();
     const pause = PAUSES[Math.min(state.attempts++, PAUSES.length - 1)];
     say(`The server does not answer; this page shows what was known. Trying again every ${pause === 1 ? "second" : `${pause} seconds`}.`, true);
-    clearTimeout(state.timer);
     state.timer = setTimeout(connect, 1000 * pause);
   };
 
+  /* The server tells its version at once, so that nothing is missed while a page was out of sight. */
   const connect = () => {
+    hangUp();
+    if (state.over || document.hidden) return;
     state.source = new EventSource(document.body.dataset.events);
     state.source.addEventListener("open", () => {
       if (state.attempts) say("The server is back.");
@@ -144,7 +148,9 @@
     state.version = data && data.version;
     say("Live: this page follows the run.");
     connect();
-    document.addEventListener("visibilitychange", () => !document.hidden && state.again && refresh());
+    // A browser allows few connections to one server: pages in the background give theirs up.
+    document.addEventListener("visibilitychange", () => (document.hidden ? hangUp() : connect()));
     window.addEventListener("pagehide", hangUp);
+    window.addEventListener("pageshow", ({ persisted }) => persisted && connect());
   });
 })(window.treesearch);

@@ -201,7 +201,8 @@
         else if (found) ts.open(found.kernel);
       });
       this.box.addEventListener("keydown", (event) => this.press(event));
-      this.box.addEventListener("blur", () => this.select(null));
+      // A tap's card holds a link, and stays while that is reached for.
+      this.box.addEventListener("blur", () => this.details.touched() || this.select(null));
       this.reset.addEventListener("click", () => this.plot.setData(this.series(), true));
     }
 
