@@ -117,13 +117,13 @@ def test_runs_are_compared_on_one_axis(site: Site, tab: Open) -> None:
         {"run": "r2", "label": "", "points": [[1, 2.0]]},
     ]
     unknown = {"run": "r3", "label": "three", "points": []}
-    data = {"axis": "dollars", "unit": "$", "runs": [*runs, unknown]}
+    data = {"axis": "dollars", "unit": "US dollars", "runs": [*runs, unknown]}
     site.pages["/"] = page('<figure id="compare-chart" hidden></figure>', embedded("compare-data", data))
     opened = tab()
     opened.page.goto(site.url)
     opened.page.wait_for_selector("#compare-chart canvas")
     assert opened.page.locator("#compare-chart li").all_text_contents() == ["one 1 ms", "r2 2 ms"]
     said = opened.page.locator("#compare-chart .chart-summary").inner_text()
-    assert said == "The best time so far of 2 runs by dollars ($). The fastest is one: 1 ms."
+    assert said == "The best time so far of 2 runs by US dollars. The fastest is one: 1 ms."
     assert opened.complaints == []
     assert opened.inaccessible() == []

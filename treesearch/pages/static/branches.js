@@ -2,20 +2,22 @@
 (function (ts) {
   "use strict";
 
-  /* New nodes: one for those who hear it, then what is seen, a link to its kernel and a button that folds what came of it. */
+  /* New nodes: one for those who hear it, then what is seen: a link to its kernel, a button to fold what came of it. */
   ts.enterNodes = (tree, entered) => {
     const node = entered.append("g").attr("role", "presentation");
     const item = node.append("g").attr("role", "treeitem").attr("id", ({ id }) => `node-${id}`);
     item.append("rect").attr("class", "reach").attr("x", -12).attr("y", -20).attr("width", 190).attr("height", 40);
     const link = node.append("a").attr("tabindex", -1).attr("aria-hidden", "true");
-    link.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("width", ({ mends }) => (mends ? 120 : 214)).attr("height", 40);
+    link.append("rect").attr("class", "target").attr("x", -12).attr("y", -20).attr("height", 40)
+      .attr("width", ({ mends }) => (mends ? 120 : 214));
     link.append("path").attr("class", "mark");
     link.append("text").attr("class", "title").attr("x", 12).attr("y", -6);
     link.append("text").attr("class", "figures").attr("x", 12).attr("y", 15);
     link.on("pointerenter", (event, found) => tree.tell(found))
       .on("pointerleave", () => tree.details.hide())
       .on("click", (event, found) => found.of !== undefined && tree.toggle(found));
-    const fold = node.append("g").attr("class", "toggle").attr("aria-hidden", "true").on("click", (event, found) => tree.toggle(found));
+    const fold = node.append("g").attr("class", "toggle").attr("aria-hidden", "true")
+      .on("click", (event, found) => tree.toggle(found));
     fold.append("rect").attr("y", -8).attr("height", 16).attr("rx", 8);
     fold.append("text").attr("y", 4);
     return node;
@@ -41,13 +43,16 @@
     button("Fold", "Fold all but the winning line", () => folded(tree, false));
     button("−", "Zoom out", () => scale(1 / 1.3));
     button("+", "Zoom in", () => scale(1.3));
-    button("Fit", "Zoom to the width of the whole tree", () =>
-      tree.svg.call(tree.zoom.transform, d3.zoomIdentity.scale(Math.min(1, Math.max(0.15, tree.width / tree.lineage.width)))));
+    button("Fit", "Zoom to the width of the whole tree", () => {
+      const whole = Math.min(1, Math.max(0.15, tree.width / tree.lineage.width));
+      tree.svg.call(tree.zoom.transform, d3.zoomIdentity.scale(whole));
+    });
   };
 
   /* A button that says where kernels are when none is in sight, and goes there. */
   ts.treeHint = (tree) => {
-    const button = tree.box.appendChild(ts.element("button", { type: "button", className: "chart-hint", hidden: true }));
+    const button = ts.element("button", { type: "button", className: "chart-hint", hidden: true });
+    tree.box.append(button);
     let away = 0;
     button.addEventListener("click", () => tree.svg.call(tree.zoom.translateBy, away / tree.transform.k, 0));
     return (nodes) => {
@@ -73,7 +78,8 @@
   ts.treeKeys = (tree) => {
     const { lineage } = tree;
     const along = (node, by) => {
-      const column = lineage.items.filter((other) => other.column === node.column).sort((one, other) => one.row - other.row);
+      const column = lineage.items.filter((other) => other.column === node.column);
+      column.sort((one, other) => one.row - other.row);
       return column[column.indexOf(node) + by];
     };
     const foldable = (node) => node.open !== null || node.of !== undefined;

@@ -34,7 +34,10 @@
     });
 
   /* Steps between ticks where there are no halves. */
-  const whole = (axis) => (axis === "round" || axis === "evaluations" ? d3.range(0, 7).flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)) : undefined);
+  const whole = (axis) =>
+    axis === "round" || axis === "evaluations"
+      ? d3.range(7).flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
+      : undefined;
 
   const legend = (runs) =>
     runs.map((run) => {
@@ -47,17 +50,19 @@
   const summary = (runs, data) => {
     const ends = runs.map((run) => [name(run), run.points[run.points.length - 1]]);
     const [best, [, time]] = ends.reduce((one, other) => (other[1][1] < one[1][1] ? other : one));
-    const along = data.unit && data.unit !== data.axis ? `${data.axis} (${data.unit})` : data.axis;
-    return `The best time so far of ${ts.count(runs.length, "run")} by ${along}. The fastest is ${best}: ${ts.milliseconds(time)}.`;
+    const fastest = `The fastest is ${best}: ${ts.milliseconds(time)}.`;
+    return `The best time so far of ${ts.count(runs.length, "run")} by ${data.unit}. ${fastest}`;
   };
 
   const draw = (figure, data, runs) => {
     const box = figure.appendChild(ts.element("div", { className: "chart-box", role: "img" }));
     box.setAttribute("aria-label", summary(runs, data));
-    const label = data.unit && data.unit !== data.axis ? `${data.axis}, ${data.unit}` : data.axis;
     ts.plot(box, () => (ts.narrow(box) ? 300 : 400), () => extent(runs), {
       series: [{}, { scale: "y", show: false }],
-      axes: [{ ...ts.bottomAxis(label, null, (value) => value.toLocaleString("en")), incrs: whole(data.axis) }, ts.timeAxis("best so far, ms (logarithmic)", ts.narrow(box))],
+      axes: [
+        { ...ts.bottomAxis(data.unit, null, (value) => value.toLocaleString("en")), incrs: whole(data.axis) },
+        ts.timeAxis("best so far, ms (logarithmic)", ts.narrow(box)),
+      ],
       cursor: { show: false },
       hooks: { draw: [(u) => paint(u, runs)] },
     }, [[0, farthest(runs) * 1.02 || 1], [null, null]]);
@@ -71,7 +76,8 @@
     const figure = document.getElementById("compare-chart");
     const data = ts.embedded("compare-data");
     if (!figure || !data) return;
-    const runs = data.runs.map((run, place) => ({ ...run, place, points: drawable(run) })).filter(({ points }) => points.length);
+    const known = data.runs.map((run, place) => ({ ...run, place, points: drawable(run) }));
+    const runs = known.filter(({ points }) => points.length);
     if (!runs.length) return;
     figure.hidden = false;
     draw(figure, data, runs);

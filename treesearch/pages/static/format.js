@@ -1,4 +1,4 @@
-/* What all scripts share: figures and words as the terminal prints them, elements, and the page's data. Loaded first. */
+/* What all scripts share: figures and words as the terminal prints them, elements, the page's data. Loaded first. */
 (function () {
   "use strict";
   const ts = (window.treesearch = {});

@@ -17,7 +17,8 @@
       const top = y + GAP + row * (size.height + 4);
       below.push(box(x + GAP, top, size), box(x - size.width - GAP, top, size), box(x - size.width / 2, top, size));
     }
-    const beside = [0, 30, 60, 90].map((away) => box(x - size.width - GAP - 4 - away, y + 2 - size.height / (away ? 4 : 2), size));
+    const beside = [0, 30, 60, 90].map((away) =>
+      box(x - size.width - GAP - 4 - away, y + 2 - size.height / (away ? 4 : 2), size));
     return [
       beside[0],
       ...below,
@@ -77,7 +78,8 @@
     const height = made.offsetHeight;
     const place = crowded || (kind === "floor" && !away) ? top + 2 : top - height - 1;
     made.style.top = `${Math.max(ts.STRIP + 2, Math.min(place, bottom - height))}px`;
-    return away ? [boxOf(made)] : [boxOf(made), { left: 0, right: u.over.clientWidth, top: top - 2, bottom: top + 2, thin: true }];
+    const drawn = { left: 0, right: u.over.clientWidth, top: top - 2, bottom: top + 2, thin: true };
+    return away ? [boxOf(made)] : [boxOf(made), drawn];
   };
 
   const labelLines = (u, layer, lines) => {
@@ -100,7 +102,8 @@
       layer.append(dot);
       if (failed) return [];
       const before = winning.slice(0, place).reverse().find(({ y }) => y > 0);
-      return [{ ...at, point, number: place + 1, weight: place === winning.length - 1 ? Infinity : before ? before.y / point.y : 1 }];
+      const gain = before ? before.y / point.y : 1;
+      return [{ ...at, point, number: place + 1, weight: place === winning.length - 1 ? Infinity : gain }];
     });
 
   const titleSteps = (layer, steps, area, obstacles, most) => {

@@ -11,9 +11,8 @@
   /* Nodes by id, children with the winning line first, then by the fastest that came of them, failures last. */
   const grow = (kernels, winningLine) => {
     const winning = new Set(winningLine);
-    const nodes = new Map(
-      kernels.map((kernel) => [kernel.id, { id: kernel.id, kernel, winning: winning.has(kernel.id), parent: null, children: [] }]),
-    );
+    const begin = (kernel) => ({ id: kernel.id, kernel, winning: winning.has(kernel.id), parent: null, children: [] });
+    const nodes = new Map(kernels.map((kernel) => [kernel.id, begin(kernel)]));
     const roots = [];
     for (const node of nodes.values()) {
       node.parent = nodes.get(node.kernel.parent) || null;
@@ -126,14 +125,15 @@
       return [...all.slice(0, FEW), rest(node, id, all.slice(FEW))];
     }
 
-    /* Give every shown node its row. The first child shares its parent's, so that the winning line is straight; what has
-       nothing to its right is tucked in below it. `free` is the first row that is free in each column. */
+    /* Give every shown node its row. The first child shares its parent's, so that the winning line is straight; what
+       has nothing to its right is tucked in below it. `free` is the first row that is free in each column. */
     arrange() {
       this.items = [];
       this.forks = [];
       this.free = this.columns.map(() => 0);
       const roots = this.shown(null);
-      roots.forEach((node, place) => this.settle(node, { level: 1, position: place + 1, siblings: roots.length }, 0, 0));
+      const about = (position) => ({ level: 1, position, siblings: roots.length });
+      roots.forEach((node, place) => this.settle(node, about(place + 1), 0, 0));
       this.height = Math.max(1, ...this.free) * ROW;
     }
 

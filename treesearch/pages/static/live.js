@@ -29,7 +29,8 @@
   const announce = (before, after) => {
     const [old, now] = [winner(before), winner(after)];
     if (!now || (old && old.id === now.id)) return;
-    say(`Kernel ${now.id}, ${ts.name(now)}, is the new best: ${ts.milliseconds(now.milliseconds)}, ${ts.ratio(now.speedup)} over torch.`);
+    const figures = `${ts.milliseconds(now.milliseconds)}, ${ts.ratio(now.speedup)} over torch`;
+    say(`Kernel ${now.id}, ${ts.name(now)}, is the new best: ${figures}.`);
   };
 
   /* ── replacing what changed ────────────────────────────────────────────────────────────────── */
@@ -60,7 +61,7 @@
       details.open = opened[place] ?? details.open;
     });
     old.replaceWith(made);
-    for (const { id, scrollTop, scrollLeft } of places) Object.assign(document.getElementById(id) || {}, { scrollTop, scrollLeft });
+    for (const { id, ...place } of places) Object.assign(document.getElementById(id) || {}, place);
     const target = refocus && refocus(made);
     if (target) target.focus({ preventScroll: true });
   };
@@ -123,7 +124,8 @@
   const lose = () => {
     hangUp();
     const pause = PAUSES[Math.min(state.attempts++, PAUSES.length - 1)];
-    say(`The server does not answer; this page shows what was known. Trying again every ${pause === 1 ? "second" : `${pause} seconds`}.`, true);
+    const again = `Trying again in ${ts.count(pause, "second")}.`;
+    say(`The server does not answer; this page shows what was known. ${again}`, true);
     state.timer = setTimeout(connect, 1000 * pause);
   };
 

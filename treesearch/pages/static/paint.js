@@ -49,9 +49,8 @@
     ctx.lineWidth = 1.5 * uPlot.pxRatio;
     ctx.globalAlpha = status === "verified" ? (crowded ? 0.4 : 0.75) : 1;
     const size = (crowded ? 2.2 : 3.5) * uPlot.pxRatio;
-    for (const { kernel, x, y } of points) {
-      if (kernel.status === status && y > 0) marks[status](ctx, u.valToPos(x, "x", true), u.valToPos(y, "y", true), size);
-    }
+    const shown = points.filter(({ kernel, y }) => kernel.status === status && y > 0);
+    for (const { x, y } of shown) marks[status](ctx, u.valToPos(x, "x", true), u.valToPos(y, "y", true), size);
     ctx.globalAlpha = 1;
   };
 

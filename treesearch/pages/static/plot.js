@@ -74,7 +74,8 @@
     }
   };
 
-  /* A plot that keeps to its box's width and to the theme. `data` spans the horizontal axis, `extent` tells the ends of the vertical one. */
+  /* A plot that keeps to its box's width and to the theme. `data` spans the horizontal axis, `extent` tells the ends of
+     the vertical one. */
   ts.plot = (box, height, extent, options, data) => {
     const made = new uPlot(
       {

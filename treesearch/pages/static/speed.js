@@ -20,7 +20,7 @@
     const line = data.winning_line.map((id) => places.get(id)).filter(Boolean);
     const winning = line.filter(({ y }) => y > 0);
     const best = points.filter(({ kernel }) => kernel.step && kernel.milliseconds > 0);
-    const rounds = Math.max(1, ...kernels.map(({ round }) => round + 1));
+    const rounds = d3.max(kernels, ({ round }) => round + 1) || 1;
     return { data, points, line, winning, best, rounds, lines: baselines(data.baselines) };
   };
 
@@ -31,7 +31,7 @@
       { kind: "floor", label: "floor", y: floor },
     ].filter(({ y }) => y > 0);
 
-  const breadth = (times) => Math.log(Math.max(...times) / Math.min(...times));
+  const breadth = (times) => Math.log(d3.max(times) / d3.min(times));
 
   /* The times that the axis covers. A line that would squeeze all kernels together is left beyond its edge. */
   const covered = ({ points, lines }) => {
@@ -48,7 +48,7 @@
   const extent = (shown, height) => {
     const times = covered(shown);
     const margin = times.length ? Math.max(1.25, Math.exp(0.1 * breadth(times))) : 1;
-    const [low, high] = times.length ? [Math.min(...times) / margin, Math.max(...times) * 1.25] : [0.1, 10];
+    const [low, high] = times.length ? [d3.min(times) / margin, d3.max(times) * 1.25] : [0.1, 10];
     const share = Math.min(0.3, (ts.STRIP + 4) / Math.max(height, 100));
     return [low, high * Math.pow(high / low, share / (1 - share))];
   };
@@ -57,23 +57,25 @@
   const summary = ({ data, points, winning }) => {
     const tally = (wanted) => points.filter(({ kernel }) => wanted(kernel)).length;
     const failed = tally(ts.failed);
+    const rounds = new Set(points.map(({ kernel }) => kernel.round)).size;
     const parts = [
-      `${ts.count(points.length, "kernel")} in ${ts.count(new Set(points.map(({ kernel }) => kernel.round)).size, "round")}:`,
+      `${ts.count(points.length, "kernel")} in ${ts.count(rounds, "round")}:`,
       `${tally(({ status }) => status === "verified").toLocaleString("en")} verified,`,
       `${tally(({ status }) => status === "suspect").toLocaleString("en")} suspect,`,
       `${failed.toLocaleString("en")} failed.`,
     ];
     const winner = winning[winning.length - 1];
-    if (!winner) return [...parts, "None is right yet."].join(" ");
-    const { eager_ms: eager, compile_ms: compile, floor_ms: floor } = data.baselines;
+    return [...parts, winner ? praise(winner, data.baselines) : "None is right yet."].join(" ");
+  };
+
+  const praise = ({ kernel, y }, { eager_ms: eager, compile_ms: compile, floor_ms: floor }) => {
     const against = [
-      eager > 0 && `${ts.ratio(eager / winner.y)} over torch eager (${ts.milliseconds(eager)})`,
-      compile > 0 && `${ts.ratio(compile / winner.y)} over torch.compile (${ts.milliseconds(compile)})`,
+      eager > 0 && `${ts.ratio(eager / y)} over torch eager (${ts.milliseconds(eager)})`,
+      compile > 0 && `${ts.ratio(compile / y)} over torch.compile (${ts.milliseconds(compile)})`,
     ].filter(Boolean);
-    parts.push(`The fastest, ${ts.name(winner.kernel)}, takes ${ts.milliseconds(winner.y)}`);
-    if (against.length) parts.push(`, ${against.join(" and ")}`);
-    parts.push(floor > 0 ? `; no kernel can take less than ${ts.milliseconds(floor)}.` : ".");
-    return parts.join(" ").replace(/ ([,;.])/g, "$1");
+    const gain = against.length ? `, ${against.join(" and ")}` : "";
+    const bound = floor > 0 ? `; no kernel can take less than ${ts.milliseconds(floor)}` : "";
+    return `The fastest, ${ts.name(kernel)}, takes ${ts.milliseconds(y)}${gain}${bound}.`;
   };
 
   /* ── the legend, the pointer and the keyboard ──────────────────────────────────────────────── */
@@ -113,7 +115,7 @@
   class Chart {
     constructor(figure, data) {
       this.box = figure.appendChild(ts.element("div", { className: "chart-box", tabIndex: 0, role: "group" }));
-      this.box.setAttribute("aria-label", "Speed over rounds; the arrow keys go from kernel to kernel, Enter opens one");
+      this.box.setAttribute("aria-label", "Speed over rounds: arrow keys go from kernel to kernel, Enter opens one");
       this.legend = figure.appendChild(ts.element("ul", { className: "chart-legend" }));
       this.words = figure.appendChild(ts.element("p", { className: "chart-summary" }));
       this.spoken = figure.appendChild(ts.element("p", { className: "chart-hidden", role: "status" }));

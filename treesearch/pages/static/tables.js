@@ -1,4 +1,4 @@
-/* Tables that sort by any column, and a box that filters the table of kernels. Without scripts they stay as they are. */
+/* Tables that sort by any column, and a box that filters the table of kernels. Without scripts they stay plain. */
 (function (ts) {
   "use strict";
   const chosen = new Map(); // the sorting of each table, by its id: kept while its rows are replaced
@@ -67,8 +67,8 @@
     const label = ts.element("label", { htmlFor: box.id, textContent: "Filter kernels" });
     const count = ts.element("span", { className: "table-count", role: "status" });
     box.addEventListener("input", () => {
-      const shown = filter(table, box.value);
-      count.textContent = box.value ? `${shown.toLocaleString("en")} of ${ts.count(table.tBodies[0].rows.length, "kernel")}` : "";
+      const shown = filter(table, box.value).toLocaleString("en");
+      count.textContent = box.value ? `${shown} of ${ts.count(table.tBodies[0].rows.length, "kernel")}` : "";
     });
     tools.append(label, box, count);
     tools.hidden = false;

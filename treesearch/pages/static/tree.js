@@ -35,7 +35,8 @@
 
   const spoken = (node) => {
     if (node.of !== undefined) return `${caption(node)}, ${figures(node)}`;
-    return [node.winning && "winning line", node.mends && "a repair", ts.sentence(node.kernel)].filter(Boolean).join(", ");
+    const parts = [node.winning && "winning line", node.mends && "a repair", ts.sentence(node.kernel)];
+    return parts.filter(Boolean).join(", ");
   };
 
   const SHAPES = {
@@ -67,7 +68,8 @@
     constructor(figure, data) {
       this.lineage = new ts.Lineage(data);
       this.winner = data.winning_line[data.winning_line.length - 1];
-      this.tools = figure.appendChild(ts.element("div", { className: "chart-tools", role: "group", "aria-label": "Lineage" }));
+      const tools = ts.element("div", { className: "chart-tools", role: "group", "aria-label": "Lineage" });
+      this.tools = figure.appendChild(tools);
       this.box = figure.appendChild(ts.element("div", { className: "chart-box chart-tree" }));
       figure.append(legend());
       this.build();
@@ -163,8 +165,9 @@
       }
       drawn.sort((one, other) => Boolean(one.child.winning) - Boolean(other.child.winning));
       this.links.selectAll("path").data(drawn, ({ child }) => child.id).join("path").order()
-        .attr("class", ({ child }) =>
-          [child.winning && "is-winning", child.kernel?.relation === "repairs" && "is-repair", `is-${kind(child)}`].filter(Boolean).join(" "))
+        .attr("class", ({ child }) => `is-${kind(child)}`)
+        .classed("is-winning", ({ child }) => child.winning)
+        .classed("is-repair", ({ child }) => child.kernel?.relation === "repairs")
         .attr("d", ({ fork, child }) => link(fork, child));
     }
 
@@ -175,14 +178,17 @@
       const shown = new Map(near.map((node) => [node.id, node]));
       const drawn = near.flatMap((to) =>
         to.kernel.inspired_by.map((id) => ({ from: shown.get(id), to })).filter(({ from }) => from));
-      this.inspirations.selectAll("path").data(drawn, ({ from, to }) => `${from.id} ${to.id}`).join("path").attr("d", arc);
+      const name = ({ from, to }) => `${from.id} ${to.id}`;
+      this.inspirations.selectAll("path").data(drawn, name).join("path").attr("d", arc);
     }
 
     drawNodes(seen) {
       const nodes = this.nodes.selectAll("g.node").data(seen, (node) => node.id)
         .join((entered) => ts.enterNodes(this, entered)).order();
       nodes.attr("transform", ({ x, y }) => `translate(${x},${y})`)
-        .attr("class", (node) => `node is-${kind(node)}${node.winning ? " is-winning" : ""}${node === this.active ? " is-active" : ""}`);
+        .attr("class", (node) => `node is-${kind(node)}`)
+        .classed("is-winning", ({ winning }) => winning)
+        .classed("is-active", (node) => node === this.active);
       nodes.select("[role=treeitem]")
         .attr("aria-level", ({ level }) => level)
         .attr("aria-posinset", ({ position }) => position)
