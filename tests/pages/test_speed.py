@@ -179,6 +179,20 @@ def test_a_run_without_kernels_has_no_charts(site: Site, tab: Open) -> None:
     assert opened.complaints == []
 
 
+@pytest.mark.parametrize("baseline", [8.0, None])
+def test_a_run_in_which_nothing_is_right_yet_says_so(site: Site, tab: Open, baseline: float | None) -> None:
+    due = kernel("due", 0, None, status=None)
+    data = run([kernel("lost", 0), due], eager_ms=baseline, compile_ms=None, floor_ms=None)
+    site.pages["/wrong"] = page(charts(data))
+    opened = tab()
+    opened.page.goto(f"{site.url}/wrong")
+    words = opened.page.locator("#speed-chart .chart-summary")
+    assert words.inner_text() == "2 kernels in 1 round: 0 verified, 0 suspect, 1 failed. None is right yet."
+    assert opened.page.locator("#speed-chart .chart-line").count() == (1 if baseline else 0)
+    opened.page.locator("#lineage-tree .node").nth(1).wait_for()
+    assert opened.complaints == []
+
+
 def test_figures_are_those_of_the_terminal(site: Site, tab: Open) -> None:
     opened = tab().page
     site.pages["/plain"] = page()
