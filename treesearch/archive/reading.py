@@ -178,6 +178,12 @@ class Reader:
             row = session.get(s.AnswerRow, request_id)
             return None if row is None else (mapping.request_of(row), mapping.answer_of(row))
 
+    def exchanges(self, request_ids: Collection[str]) -> dict[str, tuple[Request, Answer]]:
+        """Those of these questions that have an answer, each with it; a few hundred at most."""
+        query = select(s.AnswerRow).where(s.AnswerRow.id.in_(request_ids))
+        with self._reading() as session:
+            return {row.id: (mapping.request_of(row), mapping.answer_of(row)) for row in session.scalars(query)}
+
     def answers(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
         """A run's answers by round, stage and ordinal, each with its request."""
         query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
@@ -221,10 +227,16 @@ class Reader:
 
     def turns(self, request_id: str) -> tuple[Turn, ...]:
         """What models said to a question before they answered it, each model's in order."""
-        query = select(s.TurnRow).where(s.TurnRow.request == request_id)
+        return self.turns_of([request_id]).get(request_id, ())
+
+    def turns_of(self, request_ids: Collection[str]) -> dict[str, tuple[Turn, ...]]:
+        """As `turns`, of those of these questions that have any; a few hundred at most."""
+        query = select(s.TurnRow).where(s.TurnRow.request.in_(request_ids))
+        found: dict[str, tuple[Turn, ...]] = {}
         with self._reading() as session:
-            rows = session.scalars(query.order_by(s.TurnRow.model, s.TurnRow.number))
-            return tuple(map(mapping.turn_of, rows))
+            for row in session.scalars(query.order_by(s.TurnRow.model, s.TurnRow.number)):
+                found[row.request] = (*found.get(row.request, ()), mapping.turn_of(row))
+        return found
 
     def open_turns(self, run_id: str) -> tuple[Turn, ...]:
         """Turns of a run that no answer counts: they led to none of their model, to none yet, or to one of which nobody

@@ -1,4 +1,4 @@
-"""Files out of templates/: Python that quotes foreign text as literals."""
+"""Files out of templates/: Python that quotes foreign text as literals, and what lies beside it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import cache
 
 import jinja2
 
-from treesearch.export.literals import comment, literal, word
+from treesearch.export.literals import comment, literal, markdown, word
 
 Files = Mapping[str, str | bytes]
 """Contents by path below an export's folder."""
 
 
 def render(template: str, **values: object) -> str:
-    """A file made of a template of templates/. Values go through `literal`, `word`, `comment` or `repr`, never bare."""
+    """A file made of a template of templates/. Foreign values go through one of the filters, never bare."""
     return _environment().get_template(template).render(**values)
 
 
@@ -28,5 +28,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # what is made is Python, where escaping for HTML would change texts
     )
-    made.filters.update(literal=literal, word=word, comment=comment, repr=repr)
+    made.filters.update(literal=literal, word=word, comment=comment, markdown=markdown, repr=repr)
     return made

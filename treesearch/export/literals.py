@@ -1,4 +1,4 @@
-"""Foreign text as Python source: exactly what it was, whatever it holds, and readable where it can be."""
+"""Foreign text as Python source, exactly what it was, whatever it holds; as a comment, and as Markdown."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ def comment(text: str) -> str:
     """A text on one line, without quotes or backslashes, for a docstring or a comment."""
     flat = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return flat.replace("\\", "/").replace('"', "'")
+
+
+def markdown(text: str) -> str:
+    """A text on one line of plain words: no cell ends in it, and no link, image, code or tag begins."""
+    return re.sub(r"([|`*_\[\]<&])", r"\\\1", comment(text))
 
 
 def _is_plain(text: str, quotes: str) -> bool:

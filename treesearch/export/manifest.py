@@ -7,14 +7,16 @@ import json
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treesearch.export import folder
 from treesearch.export.exported import Exported
 from treesearch.export.module import remarks
-from treesearch.export.verifying import Verification
 from treesearch.records import Evaluation, Measurement, Ratio, Timing, codec
 from treesearch.records.kernels import Proposal
+
+if TYPE_CHECKING:  # it imports torch, which a dataset has no use for
+    from treesearch.export.verifying import Verification
 
 Json = dict[str, Any]
 
