@@ -292,6 +292,14 @@ def test_hostile_text_breaks_no_line_no_table_and_no_card(archive: Archive, tmp_
     assert card.count(f"| `{run.id}` |") == 1
 
 
+def test_rows_are_taken_a_few_at_a_time() -> None:
+    rows = iter(range(5))
+    several = dataset.batches(rows, 2)
+    assert (next(several), next(rows)) == ([0, 1], 2)
+    assert list(several) == [[3, 4]]
+    assert list(dataset.batches(range(3), 2)) == [[0, 1], [2]]
+
+
 def test_a_folder_with_other_files_stays_as_it_is(archive: Archive, run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.txt").write_text("mine")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treesearch.export.verifying import Verification
 
 DATASET = "dataset"
-FORMATS = ("module", "kernelbench", DATASET)
+FORMATS = ("module", "kernelbench", "package", DATASET)
 """Those of `export.formats`, and whole runs; here, so that help costs nothing."""
 
 
@@ -40,7 +40,8 @@ def export(names: tuple[str, ...], form: str, output: Path, parquet: bool, archi
     and in the manifest. What is suspect, wrong or re-opened is not exported.
 
     Formats: `module`, one Python file with a custom operator of torch and an nn.Module that takes the reference's
-    place; `kernelbench`, reference and ModelNew as KernelBench's evaluator takes them. `dataset` writes all kernels of
+    place; `kernelbench`, reference and ModelNew as KernelBench's evaluator takes them; `package`, the same compiled
+    ahead of time, for pip. `dataset` writes all kernels of
     one or several runs, failures included, with prompts, answers, verdicts and rewards; nothing is judged again.
     """
     if form == DATASET:

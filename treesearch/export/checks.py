@@ -18,8 +18,11 @@ class Tolerance:
     """Whether kernel and reference are known to be as close to each other as that; None where it is not known."""
 
 
-def generated(exported: Exported, file: str, *, other: Tolerance | None = None) -> str:
-    """Tests of the module `file`.py. Where they need a device that is not there, they are skipped with the reason."""
+def generated(exported: Exported, file: str, *, other: Tolerance | None = None, installed: bool = False) -> str:
+    """Tests of the module `file`.py beside them, or of one that is `installed`.
+
+    Where they need a device that is not there, they are skipped with the reason.
+    """
     kind, sealed = exported.device.kind, exported.language.sealed
     return render(
         "test_export.py.j2",
@@ -33,4 +36,5 @@ def generated(exported: Exported, file: str, *, other: Tolerance | None = None) 
         tolerance=exported.problem.tolerance,
         varying=Label.VARYING in exported.evaluation.labels,
         other=other,
+        installed=installed,
     )

@@ -7,7 +7,7 @@ from functools import cache
 
 import jinja2
 
-from treesearch.export.literals import comment, literal, markdown, word
+from treesearch.export.literals import comment, literal, markdown, toml, word
 
 Files = Mapping[str, str | bytes]
 """Contents by path below an export's folder."""
@@ -28,5 +28,5 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # what is made is Python, where escaping for HTML would change texts
     )
-    made.filters.update(literal=literal, word=word, comment=comment, markdown=markdown, repr=repr)
+    made.filters.update(literal=literal, word=word, comment=comment, markdown=markdown, toml=toml, repr=repr)
     return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treesearch.export import folder, kernelbench, lint, manifest, module
+from treesearch.export import folder, kernelbench, lint, manifest, module, package
 from treesearch.export.exported import Exported
 from treesearch.export.files import Files
 from treesearch.export.verifying import Verification
@@ -37,6 +37,13 @@ FORMATS = {
             kernelbench.files,
             kernelbench.use,
             kernelbench.known,
+        ),
+        Format(
+            "package",
+            "a Python package with the kernel compiled ahead of time",
+            package.files,
+            package.use,
+            package.known,
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Foreign text as Python source, exactly what it was, whatever it holds; as a comment, and as Markdown."""
+"""Foreign text as Python source, exactly what it was, whatever it holds; as a comment, as Markdown, in TOML."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def comment(text: str) -> str:
 def markdown(text: str) -> str:
     """A text on one line of plain words: no cell ends in it, and no link, image, code or tag begins."""
     return re.sub(r"([|`*_\[\]<&])", r"\\\1", comment(text))
+
+
+def toml(text: str) -> str:
+    """A basic string of TOML."""
+    return f'"{comment(text)}"'
 
 
 def _is_plain(text: str, quotes: str) -> bool:

@@ -7,6 +7,7 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from treesearch.export import checks
 from treesearch.export.exported import Exported
@@ -75,37 +76,41 @@ def use(exported: Exported, target: Path) -> tuple[str, str]:
 
 def generated(exported: Exported, file: str, *, frozen: bool = False) -> str:
     """The Python file of a kernel in plain C. One that is `frozen` never asks for gradients of its parameters."""
+    return render("module.py.j2", ahead=False, **described(exported, file, frozen=frozen))
+
+
+def described(exported: Exported, file: str, *, frozen: bool = False) -> dict[str, Any]:
+    """What the template is told of a kernel."""
     problem, language, signature = exported.problem, exported.language, exported.problem.signature
     given = [Given.of(argument) for argument in signature.of(*INPUTS)]
     made = [Given.of(argument) for argument in signature.of(Role.OUTPUT)]
     kind = exported.device.kind
     returned = ", ".join("Tensor" for _ in made)
-    return render(
-        "module.py.j2",
-        title=problem.name,
-        file=file,
-        kernel=exported.id,
-        device_name=exported.device.name,
-        remarks=remarks(exported),
-        operator=f"{exported.name}_{exported.id}{'_frozen' if frozen else ''}",
-        kind=kind,
-        cuda=kind == "cuda",
-        architecture=exported.architecture,
-        alignment=ALIGNMENT[kind],
-        given=given,
-        made=made,
-        only=_only(exported),
-        schema=f"({', '.join(one.declared for one in given)}) -> {returned if len(made) == 1 else f'({returned})'}",
-        compiler=Path(COMPILERS[kind]).name,
-        flags=flags(language, exported),
-        header=language.header(problem),
-        source=exported.source,
-        source_file=f"kernel{language.suffix}",
-        reference=problem.source,
-        frozen=frozen,
-        mode_matters=bool(MODES.search(problem.source)),
-        state=[attribute(argument.origin) for argument in signature.of(Role.PARAMETER, Role.BUFFER)],
-    )
+    return {
+        "title": problem.name,
+        "file": file,
+        "kernel": exported.id,
+        "device_name": exported.device.name,
+        "remarks": remarks(exported),
+        "operator": f"{exported.name}_{exported.id}{'_frozen' if frozen else ''}",
+        "kind": kind,
+        "cuda": kind == "cuda",
+        "architecture": exported.architecture,
+        "alignment": ALIGNMENT[kind],
+        "given": given,
+        "made": made,
+        "only": _only(exported),
+        "schema": f"({', '.join(one.declared for one in given)}) -> {returned if len(made) == 1 else f'({returned})'}",
+        "compiler": Path(COMPILERS[kind]).name,
+        "flags": flags(language, exported),
+        "header": language.header(problem),
+        "source": exported.source,
+        "source_file": f"kernel{language.suffix}",
+        "reference": problem.source,
+        "frozen": frozen,
+        "mode_matters": bool(MODES.search(problem.source)),
+        "state": [attribute(argument.origin) for argument in signature.of(Role.PARAMETER, Role.BUFFER)],
+    }
 
 
 def remarks(exported: Exported) -> list[str]:
