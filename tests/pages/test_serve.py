@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -73,3 +75,12 @@ def test_an_archive_that_is_named_must_be_there(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "there is no archive at" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_of_a_newer_treesearch_is_said_to_be_one(stock: Stock, tmp_path: Path) -> None:
+    shutil.copy(stock.path, tmp_path / "newer.db")
+    with closing(sqlite3.connect(tmp_path / "newer.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    done = scripted.typed("serve", "--port", "0", "--archive", "newer.db", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "was written by a newer treesearch" in done.stderr
