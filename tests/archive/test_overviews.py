@@ -146,3 +146,13 @@ def test_a_made_up_search_with_findings_is_summed_up_as_its_lineages_are(tmp_pat
     with Archive(tmp_path / "archive.db", read_only=True) as made:
         assert all(agree(made, run) for run in made.runs())
         assert any(standing(entry) for entry in made.entries(made.runs()[-1].id))
+
+
+def test_summaries_are_not_counted_again_where_nothing_is_new(archive: Archive, samples: Samples, run: Run) -> None:
+    [before], [after] = archive.summaries(), archive.summaries()
+    assert after.statuses is before.statuses
+    refine(archive, samples, run)
+    archive.finish(run.id, 7)
+    [later] = archive.summaries()
+    assert later.kernels == before.kernels + 1
+    assert later.run.config.rounds == 7

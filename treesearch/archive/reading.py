@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, summaries, verdicts
+from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
@@ -20,7 +20,7 @@ from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natu
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
 from treesearch.archive.searching import Hit
-from treesearch.archive.summaries import Summary
+from treesearch.archive.summaries import Summaries, Summary
 from treesearch.archive.trouble import translated
 from treesearch.errors import UsageError
 from treesearch.lineage import Lineage
@@ -58,7 +58,7 @@ class Reader:
     ) -> None:
         self._place = locate(url)
         self._one_writer = one_writer(self._place, _busy)
-        self._last, self._one_at_a_time = Growing(""), threading.Lock()
+        self._last, self._summaries, self._one_at_a_time = Growing(""), Summaries(), threading.Lock()
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
             try:
@@ -134,8 +134,8 @@ class Reader:
     def summaries(self) -> tuple[Summary, ...]:
         """Every run, newest first, with what became of its kernels."""
         runs = self.runs()
-        with self._reading() as session:
-            return tuple(summaries.summaries(session, runs))
+        with self._one_at_a_time, self._reading() as session:
+            return self._summaries.of(session, runs)
 
     def latest_run(self) -> Run | None:
         """The run created last."""

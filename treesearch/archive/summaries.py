@@ -6,10 +6,10 @@ Kernels with one verdict, which no finding touches, are counted in SQL; the few 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import CompoundSelect, func, select, union
+from sqlalchemy import ColumnElement, func, select, union
 from sqlalchemy.orm import Session
 
 from treesearch.archive import growing, outlining
@@ -34,32 +34,59 @@ class Summary:
         return sum(self.statuses.values())
 
 
-def summaries(session: Session, runs: Sequence[Run]) -> Iterator[Summary]:
-    """Of these runs, in their order."""
-    touched = set(session.scalars(_touched()))
-    counted, least = _counted(session)
-    found = _read(session, least)
-    for run in runs:
-        entries = found.get(run.id, [])
-        weighed = Counter(_status(entry) for entry in entries if entry.kernel.id in touched)
-        fastest = min((entry for entry in entries if entry.verified), key=_milliseconds, default=None)
-        yield Summary(run, dict((counted[run.id] + weighed).most_common()), fastest)
+class Summaries:
+    """Of every run, counted again only where something is new. Only one thread may use it at a time."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, ...] = ()
+        self._statuses: dict[str, Mapping[Status | None, int]] = {}
+        self._fastest: dict[str, Entry] = {}
+
+    def of(self, session: Session, runs: Sequence[Run]) -> tuple[Summary, ...]:
+        """Of these runs, in their order."""
+        there = _sizes(session)  # first, so that what is stored meanwhile is new the next time
+        if there != self._seen:
+            self._count(session)
+            self._seen = there
+        return tuple(Summary(run, self._statuses.get(run.id, {}), self._fastest.get(run.id)) for run in runs)
+
+    def _count(self, session: Session) -> None:
+        touched = _touched(session)
+        counted, least = _counted(session, ~touched)
+        weighed = set(session.scalars(select(s.KernelRow.id).where(touched)))
+        entries = _read(session, touched, least)
+        for entry in entries:
+            if entry.kernel.id in weighed:
+                counted[entry.kernel.run][_status(entry)] += 1
+        self._statuses = {run: dict(statuses.most_common()) for run, statuses in counted.items()}
+        self._fastest = {}
+        for entry in sorted((entry for entry in entries if entry.verified), key=_milliseconds):
+            self._fastest.setdefault(entry.kernel.run, entry)
 
 
-def _touched() -> CompoundSelect[str]:
-    """Ids of kernels that a finding may touch, or that have several verdicts on a device."""
-    again = select(s.EvaluationRow.kernel).group_by(s.EvaluationRow.kernel, s.EvaluationRow.device)
-    found, below = select(s.FindingRow.kernel), select(growing.under_suspicion().c.child)
-    return union(found, below, again.having(func.count() > 1))
+def _sizes(session: Session) -> tuple[int, ...]:
+    """Numbers that grow with whatever a summary depends on."""
+    tables = (s.KernelRow, s.EvaluationRow, s.FindingRow, s.EdgeRow)
+    counts = [select(func.count()).select_from(table).scalar_subquery() for table in tables]
+    return tuple(session.execute(select(*counts)).one())
 
 
-def _counted(session: Session) -> tuple[Mapping[str, Statuses], list[float]]:
-    """How many other kernels of each run have each status, and the shortest verified time of each run."""
+def _touched(session: Session) -> ColumnElement[bool]:
+    """Whether a finding may touch a kernel, or it has several verdicts on a device."""
+    judged = select(s.EvaluationRow.kernel).group_by(s.EvaluationRow.kernel, s.EvaluationRow.device)
+    again = judged.having(func.count() > 1)
+    few = session.scalars(again.limit(growing.NAMED + 1)).all()  # to look for them takes longer than to name them
+    found = union(select(s.FindingRow.kernel), select(growing.under_suspicion().c.child))
+    return s.KernelRow.id.in_(found) | s.KernelRow.id.in_(few if len(few) <= growing.NAMED else again)
+
+
+def _counted(session: Session, which: ColumnElement[bool]) -> tuple[dict[str, Statuses], list[float]]:
+    """How many of these kernels of each run have each status, and the shortest verified time of each run."""
     judged = s.EvaluationRow
     query = select(s.KernelRow.run, judged.status, func.count(), func.min(judged.milliseconds))
     query = query.join(s.RunRow, s.KernelRow.run == s.RunRow.id)
     query = query.outerjoin(judged, (judged.kernel == s.KernelRow.id) & (judged.device == s.RunRow.device))
-    query = query.where(s.KernelRow.id.not_in(_touched())).group_by(s.KernelRow.run, judged.status)
+    query = query.where(which).group_by(s.KernelRow.run, judged.status)
     counted: dict[str, Statuses] = defaultdict(Counter)
     least: list[float] = []
     for run, status, number, milliseconds in session.execute(query):
@@ -69,13 +96,10 @@ def _counted(session: Session) -> tuple[Mapping[str, Statuses], list[float]]:
     return counted, least
 
 
-def _read(session: Session, least: Sequence[float]) -> Mapping[str, list[Entry]]:
-    """By run: the kernels that have to be weighed, and those whose time is one of these."""
+def _read(session: Session, touched: ColumnElement[bool], least: Sequence[float]) -> list[Entry]:
+    """The kernels that have to be weighed, and those whose time is one of these, by round and ordinal."""
     fastest = select(s.EvaluationRow.kernel).where(s.EvaluationRow.milliseconds.in_(least))
-    found = defaultdict(list)
-    for entry in outlining.entries(session, s.KernelRow.id.in_(_touched()) | s.KernelRow.id.in_(fastest)):
-        found[entry.kernel.run].append(entry)
-    return found
+    return outlining.entries(session, touched | s.KernelRow.id.in_(fastest))
 
 
 def _status(entry: Entry) -> Status | None:
