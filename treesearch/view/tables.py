@@ -265,7 +265,10 @@ def history(
         (one.evaluation.created, _status(one.evaluation.status).append(f", {one.purpose}"), _time(one.evaluation))
         for one in measured
     ]
-    rows += [(one.created, Text(f"found {one.kind} by {one.by}"), text.one_line(one.reason, 160)) for one in findings]
+    rows += [
+        (one.created, Text(f"found {one.kind} by {text.one_line(one.by, 40)}"), text.one_line(one.reason, 160))
+        for one in findings
+    ]
     if len(rows) < 2:
         return Text("")
     table = bare_table("when", "verdict", "")
