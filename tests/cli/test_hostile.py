@@ -31,6 +31,7 @@ LOOKS = {
     "show --builds": "show {fastest} --builds",
     "show --profile": "show {fastest} --profile",
     "trajectory": "trajectory {run}",
+    "trajectory --markdown": "trajectory {run} --markdown",
     "tree": "tree {run}",
     "log": "log {fastest}",
     "log, cleared": "log {cleared}",
@@ -40,7 +41,7 @@ LOOKS = {
     "compare": "compare {run} {other}",
     "search": "search alert",
 }
-TEXTS = {"show --prompt", "show --answer", "show --builds", "show --profile"}
+TEXTS = {"show --prompt", "show --answer", "show --builds", "show --profile", "trajectory --markdown"}
 """Looks that print one text as it is, which is no JSON."""
 
 
