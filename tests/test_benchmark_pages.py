@@ -15,7 +15,7 @@ from treesearch.errors import UsageError
 from treesearch.lineage import standing
 from treesearch.records import Purpose, Relation, RunState, Status
 
-RUNS, KERNELS, LARGEST = 4, 500, 320
+RUNS, KERNELS, LARGEST = 8, 600, 320
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def rows(path: Path) -> list[str]:
 def test_it_has_as_many_runs_and_kernels_as_were_asked_for(made: Path) -> None:
     with Archive(made, read_only=True) as archive:
         found = [len(archive.entries(run.id)) for run in archive.runs()]
-    assert sorted(found) == sorted(large.sizes(RUNS, KERNELS, LARGEST)) == [60, 60, 60, 320]
+    assert sorted(found) == sorted(large.sizes(RUNS, KERNELS, LARGEST)) == [40] * 7 + [320]
 
 
 def test_its_runs_are_as_searches_leave_them(made: Path) -> None:
@@ -66,3 +66,34 @@ def test_a_file_that_is_there_is_left_alone(made: Path) -> None:
     with pytest.raises(UsageError, match="is there already"):
         pages.prepare(made, 1, 10, 10)
     assert made.stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_the_largest_run_and_its_fastest_kernel_are_looked_at(made: Path) -> None:
+    subject = pages.chosen(made)
+    with Archive(made, read_only=True) as archive:
+        lineage, other = archive.lineage(subject.run), archive.run(subject.other)
+        assert (other.problem, other.device) == (archive.run(subject.run).problem, archive.run(subject.run).device)
+    fastest = lineage.fastest()
+    assert fastest
+    assert (subject.kernels, subject.kernel) == (LARGEST, fastest.kernel.id)
+
+
+@pytest.mark.browser
+def test_a_server_of_its_own_is_timed(made: Path) -> None:
+    subject = pages.chosen(made)
+    with pages.serving(made) as served:
+        found = [*pages.pages(subject, served), *pages.in_browser(subject, served)]
+        assert served.most_bytes > 10_000_000
+    assert [what.partition(",")[0] for what, *_ in found[:4]] == [
+        "first page",
+        "run page",
+        "kernel page",
+        "compare page",
+    ]
+    assert all(" ms" in took for _, took, _ in found)
+
+
+def test_an_archive_without_two_runs_to_compare_is_refused(tmp_path: Path) -> None:
+    large.prepare(tmp_path / "one.db", 1, 20, 20)
+    with pytest.raises(UsageError, match="has no two runs to compare"):
+        pages.chosen(tmp_path / "one.db")
