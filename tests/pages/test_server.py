@@ -67,6 +67,13 @@ def test_a_long_runs_page_leads_to_all_of_its_kernels(
     everything = f"/runs/{stock.run.id}/everything"
     assert f'<a href="{everything}">All 6 kernels</a>' in page
     assert len(re.findall("<tr data-kernel", asked.get(everything).text)) == 6
+    monkeypatch.setattr(documents, "PART", 4)
+    parts = [asked.get(f"{everything}?part={part}").text for part in (1, 2)]
+    assert [len(re.findall("<tr data-kernel", part)) for part in parts] == [4, 2]
+    assert f'href="{everything}?part=2"' in parts[0]
+    assert [asked.get(f"{everything}?part={part}").status for part in ("0", "3", "-1", "%C2%B2", "9" * 5000)] == [
+        404
+    ] * 5
 
 
 def test_a_runs_page_embeds_what_the_charts_draw(stock: Stock, asked: Asked) -> None:

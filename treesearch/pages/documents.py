@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
+from treesearch.errors import UsageError
 from treesearch.pages import assets, charts, kernels, runs
 from treesearch.pages.comparing import Comparison
 from treesearch.pages.front import ProblemRow
@@ -16,6 +18,8 @@ from treesearch.view.progressions import Axis
 LINKS = Served()
 NEWEST = 5
 """Runs of a problem that the first page lists."""
+PART = 1000
+"""Kernels in one part of all of them."""
 MOST = 500
 """Kernels, and ideas, that a run's page lists; browsers take long to lay out more."""
 
@@ -30,13 +34,26 @@ def problem(found: ProblemRow) -> str:
 
 @lru_cache(maxsize=KEPT)
 def run(study: Study) -> str:
-    page = runs.page(study)
+    page = _page(study)
     return _served("run.html.j2", page=page, data=charts.run(page, LINKS.kernel), most=MOST)
 
 
-def everything(study: Study) -> str:
-    """All kernels and ideas of a run, however many."""
-    return _served("everything.html.j2", page=runs.page(study))
+def everything(study: Study, part: int = 1) -> str:
+    """All kernels of a run in parts of PART, the first of which is 1, and all of its ideas.
+
+    Raises UsageError where there is no such part.
+    """
+    page = _page(study)
+    parts = max(math.ceil(len(page.rows) / PART), 1)
+    if not 1 <= part <= parts:
+        raise UsageError(f"The kernels of run {study.run.id} have {parts} parts.")
+    rows = page.rows[(part - 1) * PART : part * PART]
+    return _served("everything.html.j2", page=page, rows=rows, part=part, parts=parts)
+
+
+@lru_cache(maxsize=KEPT)
+def _page(study: Study) -> runs.RunPage:
+    return runs.page(study)
 
 
 def kernel(study: Study, found: Kernel) -> str:

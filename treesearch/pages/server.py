@@ -6,6 +6,7 @@ import asyncio
 import errno
 import gc
 import logging
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -53,7 +54,8 @@ class Site:
         return _page(documents.run(self.studies.of(*self.shelf.run(request.path_params["id"]))))
 
     def everything(self, request: Request) -> Response:
-        return _page(documents.everything(self.studies.of(*self.shelf.run(request.path_params["id"]))))
+        study = self.studies.of(*self.shelf.run(request.path_params["id"]))
+        return _page(documents.everything(study, _number(request.query_params.get("part", "1"))))
 
     def kernel(self, request: Request) -> Response:
         archive, (run, kernel) = self.shelf.kernel(request.path_params["id"])
@@ -100,6 +102,11 @@ def application(site: Site, watch: Watch, token: str = "") -> ASGIApp:
         lifespan=looking,
     )
     return Guard(app, token)
+
+
+def _number(given: str) -> int:
+    """A number of up to four digits; 0 for anything else."""
+    return int(given) if re.fullmatch("[0-9]{1,4}", given) else 0
 
 
 def _page(written: str) -> Response:
