@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.pages.serving import Asked, serving, told
 from tests.pages.stock import Stock, add, fill
 from treesearch.archive import Archive
+from treesearch.cli import treesearch
 from treesearch.pages import documents
 
 
@@ -111,6 +113,15 @@ def test_a_kernel_shows_its_figures_its_limits_and_what_came_later(stock: Stock,
     assert "Which ideas?" in page
     assert f"treesearch export {stock.repair}" in page
     assert "treesearch export" not in asked.get(f"/kernels/{stock.suspect}").text
+
+
+def test_the_commands_on_a_kernels_page_can_be_typed(stock: Stock, asked: Asked) -> None:
+    commands = re.findall(r"treesearch ((?:log|export|rebench) [^<\n]+)", asked.get(f"/kernels/{stock.repair}").text)
+    assert len(commands) == 5
+    for name, *words in map(str.split, commands):
+        found = treesearch.get_command(click.Context(treesearch), name)
+        assert found
+        found.make_context(name, words)
 
 
 def test_runs_are_compared_along_an_axis(stock: Stock, asked: Asked) -> None:
