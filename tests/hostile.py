@@ -44,7 +44,11 @@ QUOTES = '\'\'\'"""\nraise SystemExit("harm")\n"""\'\'\' \\" */ int harm; /* `to
 WORD = "w" * 10_000
 HARM = f"{MARKUP} {LINKS} {ESCAPES} {BIDI} {ORDERS} {QUOTES} {WORD}"
 LINE_ENDS = "\u2028\u2029\x0b\x0c"
-CODE = f'int launch() {{ return 0; }} // {HARM}{LINE_ENDS}\n/* "</style>" */\n'
+COMMENT = " ".join(HARM.split()).replace("\x00", "")
+CODE = f"""#include "problem.h"
+// {COMMENT}{LINE_ENDS} </style>
+extern "C" int launch(const float* x, float* out, void* scratch, cudaStream_t stream) {{ return 0; }}
+"""
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class Language:
         """Text of `problem.h`: element counts and dimensions as constants, then the prototype of `launch`."""
         used = {argument.dtype for argument in problem.signature.arguments}
         includes = [line for dtype, line in self.includes.items() if dtype in used]
-        name = " ".join(problem.name.split())  # one line, as the comment is
+        printable = (one if one.isprintable() else " " for one in problem.name)
+        name = " ".join("".join(printable).split())  # one line, as the comment is
         lines = [f"// Generated from the reference of {name}.", "#pragma once", self.preamble, *includes, ""]
         for argument in problem.signature.arguments:
             lines += self._constants(argument)
