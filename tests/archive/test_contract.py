@@ -137,6 +137,11 @@ def test_a_run_is_found_by_the_beginning_of_its_id(archive: Archive, run: Run) -
     assert archive.run(run.id[:3].upper()) == run
 
 
+def test_an_id_longer_than_any_is_unknown(archive: Archive, run: Run) -> None:
+    with pytest.raises(UsageError, match=r"^no run in .* has an id that starts with"):
+        archive.run(run.id + "a" * 60_000)
+
+
 def test_unknown_and_ambiguous_beginnings_name_candidates(archive: Archive, samples: Samples) -> None:
     ids = [samples.open(archive, new=True).id for _ in range(20)]
     first = next(id[0] for id in ids if sum(other[0] == id[0] for other in ids) > 1)

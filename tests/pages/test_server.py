@@ -134,6 +134,12 @@ def test_runs_are_compared_along_an_axis(stock: Stock, asked: Asked) -> None:
     assert "answers unpriced" in asked.get(f"/compare?run={stock.run.id}&axis=dollars").text
 
 
+def test_a_run_that_is_named_twice_is_compared_once(stock: Stock, asked: Asked) -> None:
+    id = stock.run.id
+    named = asked.get(f"/compare?run={id}&run={id[:-1]}")
+    assert named.text == asked.get(f"/compare?run={id}").text
+
+
 @pytest.mark.parametrize(
     "path", ["/runs/feed", "/kernels/feed", "/problems/feed", "/compare", "/compare?run=feed", "/nowhere", "/static/"]
 )

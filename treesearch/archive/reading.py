@@ -48,6 +48,8 @@ from treesearch.records import (
 
 _CANDIDATES = 8
 """How many ids an error message names."""
+_LONGEST_ID = 200
+"""No id has as many characters; SQLite compares no text with a pattern of more than 50,000."""
 
 
 class Reader:
@@ -373,7 +375,7 @@ def run_record(session: Session, row: s.RunRow) -> Run:
 
 def _unique(session: Session, column: InstrumentedAttribute[str], prefix: str, what: str) -> str:
     """The one id that is, or starts with, `prefix`."""
-    wanted = prefix.strip().lower()
+    wanted = prefix.strip().lower()[:_LONGEST_ID]
     starts = select(column).where(column.startswith(wanted, autoescape=True)).order_by(column)
     found = session.scalars(starts.limit(_CANDIDATES + 1)).all()
     if wanted in found or (wanted and len(found) == 1):

@@ -70,7 +70,8 @@ class Site:
     def compare(self, request: Request) -> Response:
         axis = comparing.axis(request.query_params.get("axis", ""))
         named = dict.fromkeys(request.query_params.getlist("run"))
-        studies = [self.studies.of(*self.shelf.run(id)) for id in list(named)[: comparing.MOST + 1]]
+        runs = {run.id: (archive, run) for archive, run in map(self.shelf.run, list(named)[: comparing.MOST + 1])}
+        studies = [self.studies.of(*found) for found in runs.values()]
         known = [run for archive in self.shelf.archives() for run in archive.runs()]
         return _page(documents.compare(comparing.page(studies, axis, known)))
 
