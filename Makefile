@@ -43,8 +43,10 @@ lint: $(STAMP)
 # What judges kernels by the machine's clock has it for itself; all else runs side by side.
 pytest: $(STAMP)
 	@command -v g++ >/dev/null || echo 'g++ was not found: tests that build kernels are skipped.'
-	$(PYTEST) --numprocesses auto --maxprocesses 8 --dist loadfile -m 'not timed' $(ARGS) || [ $$? -eq $(NONE) ]
-	$(PYTEST) -m timed $(ARGS) || [ $$? -eq $(NONE) ]
+	@failed=0; \
+	    $(PYTEST) --numprocesses auto --maxprocesses 8 --dist loadfile -m 'not timed' $(ARGS) || [ $$? -eq $(NONE) ] || failed=1; \
+	    $(PYTEST) -m timed $(ARGS) || [ $$? -eq $(NONE) ] || failed=1; \
+	    exit $$failed
 
 install: $(STAMP)
 

@@ -114,6 +114,7 @@ def test_a_diff_needs_two_kernels_with_code(tmp_path: Path, lineage: Lineage) ->
     assert "came from no other; name a second kernel" in refused(tmp_path, "diff", root)
     assert "05970509 is a run; name a kernel of it" in refused(tmp_path, "diff", "05970509")
     assert "05970509 is a run; name a kernel of it" in refused(tmp_path, "log", "05970509")
+    assert "starts with ''" in refused(tmp_path, "diff", root, "")
 
 
 def test_runs_of_different_problems_are_compared_only_when_told(tmp_path: Path) -> None:
@@ -142,6 +143,7 @@ def test_text_is_found_in_the_newest_run_first(tmp_path: Path) -> None:
     assert (hit["where"], hit["problem"]) == ("idea", "bias_silu_clamp")
     assert printed(tmp_path, "search", "nobody wrote this") == ""
     assert "Name the text" in refused(tmp_path, "search", " ")
+    assert "A text of 60,000 characters is too long" in refused(tmp_path, "search", "x" * 60_000)
 
 
 def test_a_run_that_two_archives_hold_is_found_once(tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from treesearch.errors import UsageError
+from treesearch.errors import MachineError, UsageError
 from treesearch.export import folder, manifest
 
 
@@ -73,6 +74,19 @@ def test_a_file_or_a_link_stays(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is no folder"):
             export(tmp_path / name, kernel="y")
     assert held(tmp_path / "real") == {"kernel": "x"}
+
+
+def test_a_place_below_a_file_is_known_to_be_none_before_anything_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match=r"/file is no folder; name another place"):
+        folder.check(tmp_path / "file" / "below" / "export", "module", "k")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_place_that_cannot_be_written_is_known_before_anything_is_made(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(MachineError, match="cannot be written"):
+        folder.check(tmp_path / "export", "module", "k")
 
 
 class Interrupting(str):

@@ -31,6 +31,8 @@ from treesearch.languages import CUDA
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent (apt-get install g++)")
 """In place of the marker `compiler`, which is for tests that judge by the clock."""
 NAME = "two_layers_kernel"
+OURS = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
+"""Variables that make this environment ours."""
 ABSENT = Verification(absent="this machine has no device")
 HOSTILE = """'</script>\x1b[31m"]\n# \\ `x` {{ 7*7 }} µ'''"""
 
@@ -77,7 +79,7 @@ def load(file: Path) -> ModuleType:
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    around = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    around = {name: value for name, value in os.environ.items() if name not in OURS}
     done = subprocess.run(command, cwd=cwd, env=around | variables, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
     return done.stdout

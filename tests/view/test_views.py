@@ -119,6 +119,13 @@ def test_tables_print_foreign_text_as_it_is_but_for_what_steers_a_terminal() -> 
     assert "[/red]" in written
 
 
+def test_kernels_that_wait_for_a_verdict_are_counted_as_due() -> None:
+    root, child, _ = entries()
+    waiting = Lineage([root, replace(child, evaluation=None)], ())
+    assert "1 verified, 1 due" in printed(tables.run(RUN, waiting, DEVICE, Spending()))
+    assert "no kernels yet" in printed(tables.run(RUN, Lineage([], ()), DEVICE, Spending()))
+
+
 def test_a_run_that_ended_at_a_limit_says_so_wherever_it_is_shown() -> None:
     found = replace(
         RUN, stopped=f"$0.80 of $0.90 are used{HOSTILE}", config=Config(("openai/s",), budget=Budget(usd=0.9))

@@ -28,8 +28,8 @@ def diff(first: str, second: str | None, archive: str | None, as_json: bool) -> 
     from treesearch.view import diff as view
 
     with common.archives(archive) as stores:
-        new = _side(stores, second or first)
-        old = _side(stores, first) if second else _parent(new)
+        new = _side(stores, first if second is None else second)
+        old = _parent(new) if second is None else _side(stores, first)
     if as_json:
         common.print_json(view.as_json(old, new))
         return

@@ -9,6 +9,9 @@ import click
 from treesearch.cli import common
 from treesearch.errors import UsageError
 
+LONGEST = 1000
+"""Characters of a text to look for; databases bound their patterns."""
+
 if TYPE_CHECKING:
     from treesearch.archive import Archive, Hit
 
@@ -28,6 +31,10 @@ def search(wanted: str, limit: int, archive: str | None, as_json: bool) -> None:
 
     if not wanted.strip():
         raise UsageError("Name the text to look for.")
+    if len(wanted) > LONGEST:
+        raise UsageError(
+            f"A text of {len(wanted):,} characters is too long to look for; name at most {LONGEST:,} of it."
+        )
     with common.archives(archive) as stores:
         found = _newest(stores, wanted, limit + 1)
     if as_json:

@@ -60,8 +60,10 @@ def _digest(path: Path) -> str:
 
 
 def check(target: Path, format: str, subject: str) -> None:
-    """Raises UsageError where an export may not take the place of what is there."""
+    """Raises UsageError where an export may not take the place of what is there, MachineError where nothing can be
+    written."""
     if not (target.exists() or target.is_symlink()):
+        _check_place(target.absolute().parent)
         return
     if target.is_dir() and not any(target.iterdir()):
         return
@@ -74,6 +76,15 @@ def check(target: Path, format: str, subject: str) -> None:
         raise UsageError(f"{target} holds another export; name a new folder with -o.")
     if manifest.get("files") != hashes(target):
         raise UsageError(f"{target} holds files that were changed or added since it was exported; name a new folder.")
+
+
+def _check_place(parent: Path) -> None:
+    """Whether a folder may be made there, as far as that can be told before."""
+    nearest = next(place for place in (parent, *parent.parents) if place.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"{nearest} is no folder; name another place with -o.")
+    if not os.access(nearest, os.W_OK):
+        raise MachineError(f"{nearest} cannot be written; name another folder with -o.")
 
 
 def _manifest(target: Path) -> dict[str, object] | None:

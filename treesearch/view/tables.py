@@ -131,7 +131,9 @@ def run(
     of its kernels."""
     fastest = lineage.fastest()
     counts = Counter(entry.evaluation.status for entry in lineage.entries if entry.evaluation)
-    tally = ", ".join(f"{count} {text.status(status)}" for status, count in counts.most_common()) or "no kernels yet"
+    due = sum(entry.evaluation is None for entry in lineage.entries)
+    told = [f"{count} {text.status(status)}" for status, count in counts.most_common()] + [f"{due} due"] * bool(due)
+    tally = ", ".join(told) or "no kernels yet"
     models, language = text.one_line(", ".join(found.config.named_models)), text.one_line(found.config.language)
     head: list[RenderableType] = [
         Text.assemble(
