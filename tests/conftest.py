@@ -30,13 +30,13 @@ neighbour kept them from running. No other failure is tried again, a hostile ker
 all; assertions name what they got first."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Names of browsers that tests of pages drive, in the order in which they are looked for."""
-HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", *(setting.envvar for setting in SETTINGS)}
+HIDDEN = {"TREESEARCH_ARCHIVE", "TREESEARCH_CONFIG", "PYTEST_ADDOPTS", *(setting.envvar for setting in SETTINGS)}
 
 
 def pytest_configure() -> None:
-    """Hide the user's keys, archive and settings: no test may spend money or touch recorded work. And hear Ctrl-C: what
-    a shell starts in the background ignores it, as would the commands that tests interrupt. And, as the command line
-    does, have torch's idle threads sleep."""
+    """Hide the user's keys, archive and settings: no test may spend money or touch recorded work, and tests that are
+    exported run as their users run them. And hear Ctrl-C: what a shell starts in the background ignores it, as would
+    the commands that tests interrupt. And, as the command line does, have torch's idle threads sleep."""
     os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -31,7 +31,7 @@ from treesearch.languages import CUDA
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent (apt-get install g++)")
 """In place of the marker `compiler`, which is for tests that judge by the clock."""
 NAME = "two_layers_kernel"
-OURS = ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
+OURS = ("PYTHONPATH", "VIRTUAL_ENV")
 """Variables that make this environment ours."""
 ABSENT = Verification(absent="this machine has no device")
 HOSTILE = """'</script>\x1b[31m"]\n# \\ `x` {{ 7*7 }} µ'''"""
