@@ -127,3 +127,10 @@ def test_the_command_writes_a_file_whole(stock: Stock, tmp_path: Path) -> None:
     failed = scripted.typed(*words, "-o", "absent/run.html", cwd=tmp_path)
     assert failed.returncode == 2
     assert "cannot be written" in failed.stderr
+
+
+def test_every_style_and_script_that_lies_there_is_named_and_every_name_lies_there() -> None:
+    found = [file for suffix in ("css", "js") for file in assets.FOLDER.rglob(f"*.{suffix}")]
+    there = {file.relative_to(assets.FOLDER).as_posix() for file in found}
+    assert there == {*assets.STYLES, *assets.SCRIPTS}
+    assert set(assets.ALONE) <= set(assets.SCRIPTS)

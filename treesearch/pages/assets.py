@@ -45,16 +45,12 @@ class Inlined:
 
 
 def linked() -> Linked:
-    return Linked(tuple(f"/static/{name}" for name in _there(STYLES)), tuple(f"/static/{n}" for n in _there(SCRIPTS)))
+    return Linked(tuple(f"/static/{name}" for name in STYLES), tuple(f"/static/{name}" for name in SCRIPTS))
 
 
 def inlined() -> Inlined:
-    scripts = [name for name in _there(SCRIPTS) if name not in ALONE]
-    return Inlined(tuple(map(_text, _there(STYLES))), tuple(map(_text, scripts)))
-
-
-def _there(names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if (FOLDER / name).is_file()]
+    scripts = [name for name in SCRIPTS if name not in ALONE]
+    return Inlined(tuple(map(_text, STYLES)), tuple(map(_text, scripts)))
 
 
 def _text(name: str) -> str:
