@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.environments import fresh, run
+
 ROOT = Path(__file__).resolve().parent.parent
 NOT_SOURCE = shutil.ignore_patterns(
     ".git", ".venv", ".treesearch", "__pycache__", ".*_cache", "build", "dist", "*.db-wal", "*.db-shm"
 )
-
-
-def environment() -> dict[str, str]:
-    """The environment without anything that could lead back to the checkout."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-
-
-def run(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -41,19 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`bin` of a fresh environment that holds the wheel, and this environment's packages but not its treesearch.
-
-    A directory that is named in a `.pth` file joins the path, but `.pth` files inside it are not read: so the editable
-    install of the checkout stays out.
-    """
-    place = tmp_path_factory.mktemp("environment")
-    run(sys.executable, "-m", "venv", "--without-pip", place, cwd=place)
-    python = place / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=place)
-    purelib = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
-    Path(purelib, "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return place / "bin"
+    return fresh(wheel, tmp_path_factory.mktemp("environment"))
 
 
 def test_the_wheel_holds_prompts_problems_and_the_record(wheel: Path) -> None:

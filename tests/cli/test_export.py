@@ -14,8 +14,9 @@ from tests.export.made import H100, IDEA, evaluation
 from tests.steps import scripted
 from treesearch import problem
 from treesearch.archive import Archive, Finding, Kind
+from treesearch.cli.export import DATASET, FORMATS
 from treesearch.evaluation import device
-from treesearch.export import exported
+from treesearch.export import exported, formats
 from treesearch.records import (
     Answer,
     Config,
@@ -171,6 +172,10 @@ def test_an_unknown_kernel_and_format_are_refused(tmp_path: Path) -> None:
     hold(tmp_path)
     assert "No run or kernel has an id that starts with 'zzz'" in refusal(tmp_path, "zzz")
     assert "'wheel' is not one of" in refusal(tmp_path, "zzz", "--format", "wheel")
+
+
+def test_the_flag_names_every_format_that_there_is() -> None:
+    assert set(FORMATS) == {*formats.FORMATS, DATASET}
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tomllib
 import zipfile
 from dataclasses import replace
@@ -20,6 +18,7 @@ from types import ModuleType
 import pytest
 import torch
 
+from tests.environments import fresh, run
 from tests.export import made
 from treesearch import languages
 from treesearch.errors import ToolchainError, UsageError
@@ -31,8 +30,6 @@ from treesearch.languages import CUDA
 NEEDS_COMPILER = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent (apt-get install g++)")
 """In place of the marker `compiler`, which is for tests that judge by the clock."""
 NAME = "two_layers_kernel"
-OURS = ("PYTHONPATH", "VIRTUAL_ENV")
-"""Variables that make this environment ours."""
 ABSENT = Verification(absent="this machine has no device")
 HOSTILE = """'</script>\x1b[31m"]\n# \\ `x` {{ 7*7 }} µ'''"""
 
@@ -78,13 +75,6 @@ def load(file: Path) -> ModuleType:
     return found
 
 
-def run(*command: str | Path, cwd: Path, **variables: str) -> str:
-    around = {name: value for name, value in os.environ.items() if name not in OURS}
-    done = subprocess.run(command, cwd=cwd, env=around | variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export, below a .gitignore that names shared objects."""
@@ -103,15 +93,7 @@ def wheel(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`bin` of a fresh environment that holds the wheel, and this environment's packages but nothing of treesearch."""
-    place = tmp_path_factory.mktemp("environment")
-    run(sys.executable, "-m", "venv", "--without-pip", place, cwd=place)
-    python = place / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", wheel, cwd=place)
-    purelib = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place).strip()
-    Path(purelib, "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return place / "bin"
+    return fresh(wheel, tmp_path_factory.mktemp("environment"))
 
 
 # ── what is installed ───────────────────────────────────────────────────────────────────────────

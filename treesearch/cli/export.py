@@ -41,8 +41,8 @@ def export(names: tuple[str, ...], form: str, output: Path, parquet: bool, archi
 
     Formats: `module`, one Python file with a custom operator of torch and an nn.Module that takes the reference's
     place; `kernelbench`, reference and ModelNew as KernelBench's evaluator takes them; `package`, the same compiled
-    ahead of time, for pip. `dataset` writes all kernels of
-    one or several runs, failures included, with prompts, answers, verdicts and rewards; nothing is judged again.
+    ahead of time, for pip. `dataset` writes all kernels of one or several runs, failures included, with prompts,
+    answers, verdicts and rewards; nothing is judged again.
     """
     if form == DATASET:
         _dataset(names, output, parquet, archive, as_json)

@@ -11,7 +11,7 @@ from treesearch.errors import UsageError
 
 if TYPE_CHECKING:
     from treesearch.archive import Archive
-    from treesearch.records import Entry, Request, Resources, Run
+    from treesearch.records import Request, Run
 
 
 @click.command()
@@ -33,6 +33,7 @@ def show(
 
     Ids may be shortened, and are looked for in the working archive and in the shipped record.
     """
+    from treesearch import feedback
     from treesearch.roofline import floor
     from treesearch.view import answerers, data, ideas, tables, text
 
@@ -62,7 +63,7 @@ def show(
                 common.out().print(ideas.decisions(store.decisions(run.id)), end="")
             return
         entry = lineage.entry(kernel)
-        taken = _taken(entry)
+        taken = feedback.resources(entry.kernel, entry.evaluation)
         past = store.evaluations(kernel), store.findings(kernel), measured
         if as_json:
             told = (entry.evaluation.profile or None) if entry.evaluation else None
@@ -82,17 +83,8 @@ def _turns(stores: list[Archive], request: Request) -> str:
     return turns.text(next(filter(None, found), ()))
 
 
-def _taken(entry: Entry) -> tuple[Resources, ...]:
-    """What the compiler said that the kernel's device functions take; nothing for a language that says nothing."""
-    from treesearch.languages import LANGUAGES
-
-    language = LANGUAGES.get(entry.kernel.language)
-    build = entry.evaluation.build if entry.evaluation else None
-    return language.resources(build.log) if language and build else ()
-
-
 def _profile(store: Archive, run: Run, kernel: str | None) -> str:
-    """What a kernel's verdict tells, as prompts quote it; out of its fields, where it is older than such texts."""
+    """What a kernel's verdict tells, as prompts quote it."""
     from treesearch import feedback
     from treesearch.languages import named
 
@@ -102,4 +94,4 @@ def _profile(store: Archive, run: Run, kernel: str | None) -> str:
     if entry.evaluation is None:
         raise UsageError(f"Kernel {kernel} has no verdict yet, so nothing is known of it.")
     about = store.problem(run.problem), named(entry.kernel.language), store.device(run.device)
-    return entry.evaluation.profile or feedback.text(*about, entry.evaluation)
+    return feedback.known(*about, entry.evaluation)

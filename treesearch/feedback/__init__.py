@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from treesearch.feedback.seen import Launch, Metric, Seen
-from treesearch.feedback.text import LIMIT, of_build, text
+from treesearch.feedback.text import LIMIT, known, of_build, resources, text
 
-__all__ = ["LIMIT", "Launch", "Metric", "Seen", "of_build", "text"]
+__all__ = ["LIMIT", "Launch", "Metric", "Seen", "known", "of_build", "resources", "text"]

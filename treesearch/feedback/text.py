@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from treesearch.feedback import functions, speed
 from treesearch.feedback.figures import ESCAPES, excerpt
 from treesearch.feedback.seen import Seen
-from treesearch.languages import Language
+from treesearch.languages import LANGUAGES, Language
 from treesearch.languages.mix import Mix
-from treesearch.records import Device, Evaluation, Problem, Status
+from treesearch.records import Device, Evaluation, Kernel, Problem, Resources, Status
 
 LIMIT = 6000
 """Characters of the whole."""
@@ -37,6 +37,18 @@ def text(problem: Problem, language: Language, device: Device, evaluation: Evalu
     ]
     left = LIMIT - len(_joined(parts)) - 100
     return _joined([*parts, _said(language.readable(log), min(left, LOG_LIMIT))])
+
+
+def known(problem: Problem, language: Language, device: Device, evaluation: Evaluation) -> str:
+    """The text that was stored with a verdict; made of the verdict's fields where that is older than such texts."""
+    return evaluation.profile or text(problem, language, device, evaluation)
+
+
+def resources(kernel: Kernel, evaluation: Evaluation | None) -> tuple[Resources, ...]:
+    """What the compiler said that the kernel's device functions take; nothing for a language that says nothing."""
+    language = LANGUAGES.get(kernel.language)
+    build = evaluation.build if evaluation else None
+    return language.resources(build.log) if language and build else ()
 
 
 def of_build(language: Language, log: str, error: str, mixes: Sequence[Mix]) -> str:

@@ -97,10 +97,7 @@ class KernelPage:
 
     @cached_property
     def resources(self) -> tuple[Resources, ...]:
-        """What the compiler says that each device function takes; nothing for a language that says nothing."""
-        language = LANGUAGES.get(self.kernel.language)
-        build = self.judged.build if self.judged else None
-        return language.resources(build.log) if language and build else ()
+        return feedback.resources(self.kernel, self.judged)
 
     @cached_property
     def profile(self) -> str:
@@ -108,7 +105,7 @@ class KernelPage:
         language = LANGUAGES.get(self.kernel.language)
         if self.judged is None or language is None:
             return ""
-        return self.judged.profile or feedback.text(self.study.problem, language, self.study.device, self.judged)
+        return feedback.known(self.study.problem, language, self.study.device, self.judged)
 
 
 def page(study: Study, kernel: Kernel) -> KernelPage:

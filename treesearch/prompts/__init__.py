@@ -187,7 +187,7 @@ def _about(
 
 
 def _profile(problem: Problem, language: Language, device: Device, entry: Entry | None) -> str:
-    """What the verdict tells of a kernel; of one that is older than such texts, what its other fields tell."""
+    """What the verdict tells of a kernel; nothing while there is none."""
     if entry is None or entry.evaluation is None:
         return ""
-    return entry.evaluation.profile or feedback.text(problem, language, device, entry.evaluation)
+    return feedback.known(problem, language, device, entry.evaluation)

@@ -189,10 +189,10 @@ def _judged(told: Told, judged: Evaluation, *, again: bool) -> Iterator[Step]:
 
 
 def _profile(told: Told, judged: Evaluation) -> str:
-    """As stored, or out of the verdict's fields where it is older than such texts."""
-    if judged.profile or judged.device != told.device.id:
+    """What is known of a verdict; of one on another device, what was stored with it."""
+    if judged.device != told.device.id:
         return judged.profile
-    return feedback.text(told.problem, named(told.entry.kernel.language), told.device, judged)
+    return feedback.known(told.problem, named(told.entry.kernel.language), told.device, judged)
 
 
 def _found(finding: Finding) -> Step:
