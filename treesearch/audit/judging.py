@@ -19,18 +19,17 @@ from treesearch.evaluation import device
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.records import Device, Evaluation, Protocol, Status
+from treesearch.evaluation.trial import Attempted
+from treesearch.records import Device, Protocol, Status
 
 DEADLINE_SECONDS = 6.0
 PATIENT_SECONDS = 20.0
 """For modules on a GPU: Triton compiles in their first call, which takes some seconds on a machine that never did."""
 NOMINAL_CALLS = 4
 REPEATS = 3
-EVERY = 1 << 30
 
-Group = tuple[Path, str, str, bool]
-"""Problem, language, kind of device, and whether a sanitizer is to look at each kernel that is verified, as on a GPU it
-can."""
+Group = tuple[Path, str, str]
+"""Problem, language and kind of device."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,12 @@ def _judge_all(cases: Sequence[Case], without: Checks, traps: planting.Traps, pr
 
 
 def _group(case: Case) -> Group:
-    inspected = case.device == "cuda" and (not case.hostile or Check.SANITIZER in case.checks)
-    return case.problem, case.language, case.device, inspected
+    return case.problem, case.language, case.device
+
+
+def _inspected(case: Case) -> bool:
+    """Whether a sanitizer is to look at a kernel that is verified, as on a GPU it can."""
+    return case.device == "cuda" and (not case.hostile or Check.SANITIZER in case.checks)
 
 
 @dataclass(frozen=True)
@@ -120,14 +123,12 @@ def _begin(group: Group, members: Sequence[Case], without: Checks, pool: ThreadP
 
 def _evaluator(group: Group, without: Checks) -> Evaluator:
     """One whose seed nobody could know when the corpus was read."""
-    path, language, kind, inspected = group
+    path, language, kind = group
     subject = problem.load(str(path))
     threads = device.cores() if kind == "cpu" else 1
     deadline = PATIENT_SECONDS if (language, kind) == ("module", "cuda") else DEADLINE_SECONDS
     protocol = Protocol(subject.tolerance, deadline, threads, NOMINAL_CALLS, REPEATS)
-    return Evaluator(
-        subject, languages.named(language), protocol, _local(kind), promoted=EVERY if inspected else 0, without=without
-    )
+    return Evaluator(subject, languages.named(language), protocol, _local(kind), without=without)
 
 
 @cache
@@ -150,21 +151,22 @@ def _finish(started: _Started, traps: planting.Traps, progress: _Progress) -> No
 def _judged(case: Case, evaluator: Evaluator, build: Future[Built], traps: planting.Traps) -> Result:
     started = time.monotonic()
     try:
-        verdict, looks = _verdict(case, evaluator, build.result())
+        attempted, looks = _attempt(case, evaluator, build.result())
+        verdict = evaluator.conclude(evaluator.inspect(attempted) if _inspected(case) else attempted)
     except Exception as error:  # a kernel that makes the controller fail is a finding, and not the end of the audit
         evaluator.close()  # the next one gets a bench that is known to be whole
         return Result(case, error=_sentence(error), seconds=time.monotonic() - started)
     return Result(case, verdict, traps.harm(), seconds=time.monotonic() - started, again=looks > 1)
 
 
-def _verdict(case: Case, evaluator: Evaluator, built: Built) -> tuple[Evaluation, int]:
-    """A verdict, and how many it took: as in a final measurement, a kernel whose time is doubted has a second one on
-    other inputs, since a machine that is busy for a while makes honest kernels suspect."""
-    verdict = evaluator.judge(built)
-    if case.hostile or verdict.status is not Status.SUSPECT:
-        return verdict, 1
+def _attempt(case: Case, evaluator: Evaluator, built: Built) -> tuple[Attempted, int]:
+    """What came of a kernel, and how many tries it took: as in a final measurement, one whose time is doubted has a
+    second one on other inputs, since a machine that is busy for a while makes honest kernels suspect."""
+    attempted = evaluator.attempt(built)
+    if case.hostile or attempted.status is not Status.SUSPECT:
+        return attempted, 1
     evaluator.redraw()
-    return evaluator.judge(built), 2
+    return evaluator.attempt(built), 2
 
 
 def _sentence(error: Exception) -> str:

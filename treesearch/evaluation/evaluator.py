@@ -208,15 +208,28 @@ class Evaluator:
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         return Attempted(built, status, outcome.doubt, time.monotonic() - started, outcome)
 
+    def inspect(self, attempted: Attempted) -> Attempted:
+        """The same attempt, if it was found right with what a sanitizer says of it."""
+        if not attempted.sound or attempted.built.library is None or Check.SANITIZER in self._without:
+            return attempted
+        assert self._lane is not None, "it was made with the bench"
+        started = time.monotonic()
+        with cache.timing(self._lane.lock):
+            said = self._lane.inspect(attempted.built.library, self.problem)
+        return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
+
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:
         """The other half: the evaluation. What was found right may be looked at `closely`, as if promoted: by a
-        sanitizer, beside its parent, and by a profiler."""
+        sanitizer, where none has been at it, beside its parent, and by a profiler."""
+        if closely and attempted.sanitized is None:
+            attempted = self.inspect(attempted)
         built, outcome, started = attempted.built, attempted.outcome, time.monotonic()
         if built.library is None or outcome is None:
             return self._evaluation(attempted.status, built, attempted.error, attempted.seconds)
+        if attempted.sanitized is not None:
+            outcome = outcome.inspected(attempted.sanitized)
         if closely and attempted.sound:
-            outcome = self._compared(built, parent, self._inspected(built.library, outcome))
-            outcome = self._profiled(built.library, outcome)
+            outcome = self._profiled(built.library, self._compared(built, parent, outcome))
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         seconds = attempted.seconds + time.monotonic() - started
         labels = self._labels(built.library, outcome)
@@ -283,17 +296,6 @@ class Evaluator:
         faster = sum(other <= milliseconds for other in self._times)
         self._times.append(milliseconds)
         return faster < self._promoted
-
-    def _inspected(self, library: Path, outcome: Outcome) -> Outcome:
-        """With what a sanitizer says of a promoted kernel."""
-        assert self._lane is not None, "it was made with the bench"
-        if Check.SANITIZER in self._without:
-            return outcome
-        with cache.timing(self._lane.lock):
-            said = self._lane.inspect(library, self.problem)
-        if said.findings:
-            return replace(outcome, doubt=f"compute-sanitizer: {said.findings}")
-        return outcome if said.not_run else replace(outcome, labels=(*outcome.labels, Label.SANITIZED))
 
     def _compared(self, built: Built, parent: Built | None, outcome: Outcome) -> Outcome:
         """With how much faster a promoted kernel is than its parent, where both can be compared.

@@ -7,7 +7,7 @@ import random
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -21,6 +21,7 @@ from treesearch.evaluation.candidate import Candidate, Failed, Reading
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
+from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.threads import single_threaded
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Launch, Metric
@@ -55,6 +56,12 @@ class Outcome:
         """0 for a time that stands as it was read; the higher, the worse."""
         return 2 if self.doubt else int(Label.BACK_TO_BACK in self.labels)
 
+    def inspected(self, said: Sanitized) -> Outcome:
+        """With what a sanitizer said."""
+        if said.findings:
+            return replace(self, doubt=f"compute-sanitizer: {said.findings}")
+        return self if said.not_run else replace(self, labels=(*self.labels, Label.SANITIZED))
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -78,6 +85,8 @@ class Attempted:
     error: str
     seconds: float = 0.0
     outcome: Outcome | None = None
+    sanitized: Sanitized | None = None
+    """What a sanitizer said, where one was asked beforehand."""
 
     @property
     def sound(self) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
-import sysconfig
 from functools import cache
 from pathlib import Path
 
 from treesearch.errors import UsageError
-from treesearch.languages import ptxas, sass
+from treesearch.languages import ptxas, sass, toolkit
 from treesearch.languages.cpp import INTEGERS
 from treesearch.languages.imports import HOST_AND_RUNTIME
 from treesearch.languages.language import Language
@@ -27,14 +24,7 @@ PREAMBLE = """\
 
 
 def _compiler() -> str | None:
-    """nvcc on PATH, in the usual places of a toolkit, or of the package `nvidia-cuda-nvcc` in this environment."""
-    found = shutil.which("nvcc")
-    if found:
-        return found
-    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    packaged = sorted(Path(sysconfig.get_path("purelib")).glob("nvidia/cu*/bin/nvcc"), reverse=True)
-    places = [home / "bin" / "nvcc" for home in [*homes, Path("/usr/local/cuda")]] + packaged
-    return next((str(place) for place in places if os.access(place, os.X_OK)), None)
+    return toolkit.find("nvcc")
 
 
 def _command(compiler: str, source: Path, output: Path, architecture: str) -> list[str]:

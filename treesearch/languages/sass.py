@@ -6,10 +6,10 @@ Opcodes are those of the CUDA Binary Utilities' tables for Ampere to Blackwell.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from treesearch.languages import toolkit
 from treesearch.languages.mix import Classes, Disassembler, Mix
 from treesearch.languages.symbols import demangled
 
@@ -61,7 +61,7 @@ _CLASSES = Classes(
 
 
 def _tool() -> str | None:
-    return shutil.which("cuobjdump")
+    return toolkit.find("cuobjdump")
 
 
 def _command(tool: str, library: Path) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import math
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -18,10 +17,12 @@ from pathlib import Path
 from treesearch.evaluation import sandbox
 from treesearch.evaluation.cuda import device, sanitizer
 from treesearch.feedback import Metric
+from treesearch.languages import toolkit
 from treesearch.languages.symbols import demangled
 from treesearch.records import Problem
 
 NAME = "ncu"
+INSTALLATIONS = Path("/opt/nvidia/nsight-compute")
 METRICS = {
     "gpu__time_duration.sum": ("duration", "µs", 1e-3),
     "dram__throughput.avg.pct_of_peak_sustained_elapsed": ("DRAM throughput", "%", 1),
@@ -78,13 +79,10 @@ class Profiler:
 
 
 def tool() -> str | None:
-    """Path of ncu: on PATH, or in the usual places of a toolkit."""
-    if found := shutil.which(NAME):
-        return found
-    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    places = [home / "bin" / NAME for home in (*homes, Path("/usr/local/cuda"))]
-    places += [folder / NAME for folder in sorted(Path("/opt/nvidia/nsight-compute").glob("*"), reverse=True)]
-    return next((str(place) for place in places if os.access(place, os.X_OK)), None)
+    """Path of ncu: the newest installation, else the one on PATH or in a toolkit, which may be a script that looks for
+    an installation where a process behind walls sees none."""
+    installed = sorted(INSTALLATIONS.glob(f"*/{NAME}"), reverse=True)
+    return next((str(place) for place in installed if os.access(place, os.X_OK)), None) or toolkit.find(NAME)
 
 
 def command(path: str, folder: Path) -> list[str]:

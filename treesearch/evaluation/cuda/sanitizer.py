@@ -9,7 +9,6 @@ import ctypes
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import device
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.walls import Walls, readable, toolchain
+from treesearch.languages import toolkit
 from treesearch.problem.reference import Reference
 from treesearch.records import Argument, Problem, Role
 
@@ -45,12 +45,8 @@ SEED = 20
 
 
 def tool() -> str | None:
-    """Path of compute-sanitizer: on PATH, or in the usual places of a toolkit."""
-    if found := shutil.which(NAME):
-        return found
-    homes = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
-    places = [home / folder / NAME for home in (*homes, Path("/usr/local/cuda")) for folder in ("bin", NAME)]
-    return next((str(place) for place in places if os.access(place, os.X_OK)), None)
+    """Path of compute-sanitizer, where it is installed."""
+    return toolkit.find(NAME, NAME)
 
 
 def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sanitized:
