@@ -29,7 +29,7 @@ def main() -> None:
         "softmax_small", models=models, rounds=1, ideas=2, implementations=1, beam=2, policy=one_of_each_category
     )
     for entry in result.lineage.path(result.winner.kernel.id):
-        idea = entry.kernel.idea.title if entry.kernel.idea else "straightforward kernel"
+        idea = entry.kernel.idea.title if entry.kernel.idea else "first kernel"
         print(f"round {entry.kernel.round}: {entry.milliseconds:.3g} ms  {idea}")
 
 

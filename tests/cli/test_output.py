@@ -66,7 +66,7 @@ class TestRun:
         assert ran.done.returncode == 0, ran.done.stderr
         lines = ran.done.stderr.splitlines()
         assert lines[0].startswith("run ")
-        assert "round 0 of 1: straightforward kernels" in lines
+        assert "round 0 of 1: first kernels" in lines
         assert [line for line in lines if re.match(r"  0\.0 +verified +[0-9.]+ ms  [0-9.]+× eager", line)]
         assert [line for line in lines if re.match(r"  0\.1 +build failed +kernel.cpp:\d+:\d+: error: ", line)]
         assert [line for line in lines if line.startswith("  idea 0  Vectorize")]

@@ -71,6 +71,13 @@ def test_the_latest_run_is_drawn_where_none_is_named(tmp_path: Path) -> None:
     assert f"run {latest.id} " in printed(tmp_path, "tree")
 
 
+def test_a_problems_name_stands_for_its_newest_run(tmp_path: Path) -> None:
+    with Archive(resources.record(), read_only=True) as record:
+        run = next(run for run in record.runs() if run.problem_name == "layernorm")
+    assert printed(tmp_path, "trajectory", "layernorm") == printed(tmp_path, "trajectory", run.id)
+    assert f"run {run.id} " in printed(tmp_path, "show", "layernorm")
+
+
 def test_a_log_begins_with_why_a_kernel_failed(tmp_path: Path, lineage: Lineage) -> None:
     crashed = next(one for one in lineage.entries if one.evaluation and one.evaluation.status is Status.CRASHED)
     lines = printed(tmp_path, "log", crashed.kernel.id[:9]).splitlines()

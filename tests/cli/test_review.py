@@ -91,7 +91,7 @@ def test_a_path_shows_the_suspect_on_it(tmp_path: Path, family: list[str]) -> No
     typed(tmp_path, "suspect", family[1], "--reason", "why not")
     for words in (("trajectory", family[2]), ("trajectory", family[2], "--markdown"), ("show", family[2])):
         written = printed(tmp_path, *words)
-        assert "straightforward kernel (suspect: why not)" in written
+        assert "first kernel (suspect: why not)" in written
         assert "re-opened: " in written
     assert [step["standing"] for step in found(tmp_path, "trajectory", family[2])] == ["suspect", "re-opened"]
     assert "has no verified kernel yet" in refusal(tmp_path, "trajectory")

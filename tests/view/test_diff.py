@@ -50,7 +50,7 @@ def test_patch_makes_the_one_source_of_the_other(tmp_path: Path, old: str, new: 
 def test_the_head_says_both_times_and_ideas_in_lines_that_patch_skips() -> None:
     old, new = sides()
     lines = diff.unified(old, new).split("\n")
-    assert lines[0] == f"# {old.id}  run r1 round 0 · verified 2 ms, 2.00× · straightforward kernel"
+    assert lines[0] == f"# {old.id}  run r1 round 0 · verified 2 ms, 2.00× · first kernel"
     assert lines[1].startswith(f"# {new.id}  run r1 round 1 · verified 1 ms, 4.00× · \ufffd[2J[bold]")
     assert lines[2] == "# by their verdicts, the second is 2.00× as fast as the first"
     assert lines[3:5] == [f"--- {old.id}.cpp", f"+++ {new.id}.cpp"]

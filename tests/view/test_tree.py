@@ -58,7 +58,7 @@ def test_lines_say_what_became_of_a_kernel_and_where_else_it_came_from() -> None
     lines = printed(tree.drawn(RUN, SMALL, tree.branches(SMALL))).splitlines()
     assert harmless("".join(lines))
     assert lines[0].endswith("run r1 · 5 kernels, 4 verified")
-    assert f"├── {ROOT.id} verified 4 ms 1.00×  straightforward kernel" in lines[1]
+    assert f"├── {ROOT.id} verified 4 ms 1.00×  first kernel" in lines[1]
     assert f"└── {BROKEN.id} wrong  \ufffd[2J[bold]" in lines[2]
     assert f"└── {REPAIR.id} verified 2 ms 2.00×  (repair) \ufffd[2J[bold]" in lines[3]
     assert f"(inspired by {OTHER.id}) \ufffd[2J[bold]" in lines[4]

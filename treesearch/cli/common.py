@@ -107,13 +107,16 @@ def archives(url: str | None) -> Iterator[list[Archive]]:
 def find(stores: list[Archive], name: str | None) -> tuple[Archive, Run, str | None]:
     """The archive and run behind an id or its beginning; the kernel's id too, where it is a kernel's.
 
-    Without a name, the latest run of the first archive that has any.
+    A problem's name stands for its newest run; without a name, the latest run of the first archive that has any.
     """
     if name is None:
         for store in stores:
             if run := store.latest_run():
                 return store, run, None
         raise UsageError("There is no run yet; start one with `treesearch run PROBLEM`.")
+    for store in stores:
+        if run := next((run for run in store.runs() if run.problem_name == name), None):
+            return store, run, None
     reasons = []
     for store in stores:
         for finder in (_run, _kernel):

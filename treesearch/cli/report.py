@@ -11,7 +11,7 @@ from treesearch.errors import UsageError
 
 
 @click.command()
-@click.argument("name", metavar="[RUN]", required=False)
+@click.argument("name", metavar="[RUN|PROBLEM]", required=False)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write [default: RUN.html]."
 )

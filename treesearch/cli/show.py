@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name", metavar="[RUN|KERNEL]", required=False)
+@click.argument("name", metavar="[RUN|KERNEL|PROBLEM]", required=False)
 @click.option("--prompt", is_flag=True, help="Print the prompt that a kernel, or an answer, came of.")
 @click.option("--answer", is_flag=True, help="Print the answer that a kernel came of.")
 @click.option("--builds", is_flag=True, help="Print what was built before that answer, and what was said of it.")
@@ -31,7 +31,8 @@ def show(
     --builds, what it built before it answered, where it could call a tool for that. With --profile, what is known of a
     kernel: its time under the measured roofs, its launches, its instructions, its first wrong elements.
 
-    Ids may be shortened, and are looked for in the working archive and in the shipped record.
+    Ids may be shortened, and are looked for in the working archive and in the shipped record. A problem's name stands for
+    its newest run.
     """
     from treesearch import feedback
     from treesearch.roofline import floor

@@ -8,7 +8,7 @@ from treesearch.cli import common
 
 
 @click.command()
-@click.argument("name", metavar="[RUN|KERNEL]", required=False)
+@click.argument("name", metavar="[RUN|KERNEL|PROBLEM]", required=False)
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @common.archive_option
 @common.json_option

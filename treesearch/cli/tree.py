@@ -8,7 +8,7 @@ from treesearch.cli import common
 
 
 @click.command()
-@click.argument("name", metavar="[RUN|KERNEL]", required=False)
+@click.argument("name", metavar="[RUN|KERNEL|PROBLEM]", required=False)
 @click.option("--depth", type=click.IntRange(min=1), metavar="STEPS", help="Go no more steps down than these.")
 @click.option("--all", "whole", is_flag=True, help="List every kernel, however many there are.")
 @common.archive_option

@@ -119,9 +119,7 @@ class Progress:
         what = "from " + ", ".join(
             f"{parent.kernel.id} ({text.milliseconds(parent.milliseconds)})" for parent in event.parents
         )
-        self._print(
-            f"round {event.number} of {event.rounds}: {what if event.parents else 'straightforward kernels'}", "bold"
-        )
+        self._print(f"round {event.number} of {event.rounds}: {what if event.parents else 'first kernels'}", "bold")
 
     @_take.register
     def _(self, event: IdeasChosen) -> None:

@@ -58,7 +58,7 @@ def status(value: Status) -> str:
 def idea_title(entry: Entry, limit: int = 80) -> str:
     if entry.kernel.idea:
         return one_line(entry.kernel.idea.title, limit)
-    return "straightforward kernel"
+    return "first kernel"
 
 
 def hand(verbs: Iterable[Verb]) -> str:
