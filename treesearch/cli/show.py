@@ -31,8 +31,8 @@ def show(
     --builds, what it built before it answered, where it could call a tool for that. With --profile, what is known of a
     kernel: its time under the measured roofs, its launches, its instructions, its first wrong elements.
 
-    Ids may be shortened, and are looked for in the working archive and in the shipped record. A problem's name stands for
-    its newest run.
+    Ids may be shortened, and are looked for in the working archive and in the shipped record. A problem's name stands
+    for its newest run.
     """
     from treesearch import feedback
     from treesearch.roofline import floor

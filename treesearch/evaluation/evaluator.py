@@ -30,6 +30,9 @@ from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Sta
 
 SECOND_LOOKS = 2
 """How often a kernel is tried again whose time is in doubt, or whose launches in a row took longer than single ones."""
+INSPECTION_SECONDS, PATIENT_SECONDS = 20.0, 120.0
+"""What a sanitizer may take for a kernel that is among the fastest so far, and for one whose figures are published: to
+look for races takes a minute in some, all else a few seconds."""
 EXTENDED = 3
 """Deadlines that a kernel is given where the audit does without one."""
 
@@ -215,7 +218,8 @@ class Evaluator:
         assert self._lane is not None, "it was made with the bench"
         started = time.monotonic()
         with cache.timing(self._lane.lock):
-            said = self._lane.inspect(attempted.built.library, self.problem)
+            seconds = PATIENT_SECONDS if self._thorough else INSPECTION_SECONDS
+            said = self._lane.inspect(attempted.built.library, self.problem, seconds)
         return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
 
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:

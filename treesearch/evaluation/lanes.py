@@ -29,7 +29,6 @@ STORE_BANDWIDTH = 3.7e11
 2.8 GHz."""
 BEST_BANDWIDTH = 1.2
 """No store runs faster than this many times the measured bandwidth of a copy."""
-INSPECTION_SECONDS = 60.0
 PROFILE_SECONDS = 30.0
 BUFFER_SETS = 2
 """Sets of buffers that calls rotate over, so that neither contents nor addresses alone identify a call."""
@@ -75,8 +74,8 @@ class Lane:
     """What a worker needs to know beside the call."""
     quickest: Callable[[int], float] = lambda nbytes: 0.0
     """Milliseconds that storing so many bytes takes at the very best."""
-    inspect: Callable[[Path, Problem], Sanitized] = lambda library, problem: UNINSPECTED
-    """What a sanitizer says of a built kernel that is to be promoted."""
+    inspect: Callable[[Path, Problem, float], Sanitized] = lambda library, problem, seconds: UNINSPECTED
+    """What a sanitizer says of a built kernel that is to be promoted, in so many seconds."""
     profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
     """What a profiler reads of a built kernel that is to be promoted."""
     join: Callable[[], None] = lambda: None
@@ -170,7 +169,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
-        inspect=lambda library, problem: sanitizer.sanitize(library, problem, gpu.cudart(), INSPECTION_SECONDS),
+        inspect=lambda library, problem, seconds: sanitizer.sanitize(library, problem, gpu.cudart(), seconds),
         profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
         join=gpu.join,
         trim=gpu.trim,
@@ -192,7 +191,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         prepare=places.restore,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
-        inspect=lambda library, problem: UNINSPECTED,
+        inspect=lambda library, problem, seconds: UNINSPECTED,
         profile=lambda library, problem: (),
     )
 
