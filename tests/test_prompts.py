@@ -178,7 +178,8 @@ def test_ideas_about_the_first_kernel() -> None:
 
 
 def test_the_first_kernel() -> None:
-    check_golden("kernel_first", ask_kernel(None, None, 1, 2))
+    check_golden("kernel_first", ask_kernel(None, None, 0, 2))
+    check_golden("kernel_first_ambitious", ask_kernel(None, None, 1, 2))
 
 
 def test_a_kernel_for_an_idea() -> None:

@@ -189,8 +189,10 @@ def ask_ideas(device: Device = DEVICE) -> str:
     return prompts.ideas(PROBLEM, CUDA, device, STEP, LINEAGE, 4)
 
 
-def ask_kernel(parent: Entry | None = STEP, idea: Idea | None = CLUSTER, device: Device = DEVICE) -> str:
-    return prompts.kernel(PROBLEM, CUDA, device, parent=parent, idea=idea, variant=1, variants=2)
+def ask_kernel(
+    parent: Entry | None = STEP, idea: Idea | None = CLUSTER, device: Device = DEVICE, variant: int = 1
+) -> str:
+    return prompts.kernel(PROBLEM, CUDA, device, parent=parent, idea=idea, variant=variant, variants=2)
 
 
 # ── golden texts ────────────────────────────────────────────────────────────────────────────────
@@ -201,7 +203,7 @@ def test_ideas() -> None:
 
 
 def test_the_first_kernel() -> None:
-    check_golden("cuda_kernel_first", ask_kernel(None, None))
+    check_golden("cuda_kernel_first", ask_kernel(None, None, variant=0))
 
 
 def test_a_kernel_for_an_idea() -> None:
@@ -245,7 +247,8 @@ def test_only_hopper_is_told_about_hopper() -> None:
     assert "## Hopper" not in ask_ideas(replace(DEVICE, architecture="sm_100"))
     assert "### Fragments" in ask_kernel()
     assert "### Fragments" not in ask_ideas()
-    assert "### Fragments" not in ask_kernel(None, None)
+    assert "### Fragments" not in ask_kernel(None, None, variant=0)
+    assert "### Fragments" in ask_kernel(None, None, variant=1), "a first kernel that is to be fast needs them"
     assert "### Matrix products" in ask_kernel()
     assert "### Matrix products" not in ask_kernel(device=replace(DEVICE, architecture="sm_100"))
     assert "### Matrix products" not in ask_ideas(), "ideas need the short page alone"

@@ -108,10 +108,16 @@ def kernel(
     extent: Extent = FULL,
     templates: Templates = SHIPPED,
 ) -> str:
-    """Ask for implementation `variant` (from 0) of `variants` of `idea` on `parent`; in round 0 both are None."""
+    """Ask for implementation `variant` (from 0) of `variants` of `idea` on `parent`; in round 0 both are None.
+
+    The first of several first kernels is to be plain, a start that is sure to work. The others are each the best single
+    shot, along another route: what a model can do at once, a search need not spend rounds on.
+    """
+    ambitious = parent is None and variant > 0
     return templates.render(
         "kernel.md.j2",
-        **_about(problem, language, device, parent, bank if parent else (), extent),
+        **_about(problem, language, device, parent, bank if parent or ambitious else (), extent),
+        ambitious=ambitious,
         baselines=None,
         idea=idea,
         variant=variant,
