@@ -71,6 +71,12 @@ def test_interruptions_that_hit_one_kernel_alone_are_no_slowness() -> None:
     assert weighing.log_ratio([1.0], [2.0]) == pytest.approx(math.log(2)), "of the fewest launches too"
 
 
+def test_a_kernel_that_is_quick_now_and_then_gains_nothing_where_launches_are_not_interrupted() -> None:
+    lottery = [*[0.5] * (PAIRS // 8), *[1.0] * (PAIRS - PAIRS // 8)]
+    assert weighing.log_ratio(lottery, [1.0] * PAIRS, interrupted=False) == 0.0
+    assert weighing.log_ratio(lottery, [1.0] * PAIRS) == pytest.approx(math.log(2)), "unlike on a CPU"
+
+
 def test_no_more_sittings_than_it_takes() -> None:
     def sittings(difference: float) -> int:
         launches = Launches(1, difference)

@@ -49,6 +49,10 @@ class SharedTensor:
         """Fill with what no kernel would leave: NaN, or the guard byte for types that have none."""
         self.raw.fill_(0xFF if self.tensor.is_floating_point() else GUARD_BYTE)
 
+    def touch(self) -> None:
+        """Write what is there once more, so that caches hold as much of it as they do of poison."""
+        self.raw.bitwise_or_(0)
+
     def mend_guards(self) -> None:
         for guard in self._guards():
             guard.fill_(GUARD_BYTE)
@@ -119,12 +123,14 @@ class BufferSet:
     def descriptors(self) -> tuple[int, ...]:
         return tuple(shared.descriptor for shared in self.tensors.values())
 
-    def fill(self, values: dict[str, torch.Tensor], without: Checks = NONE) -> None:
-        """Write new contents into the same places, and poison the outputs."""
+    def fill(self, values: dict[str, torch.Tensor], without: Checks = NONE, *, stale: bool = False) -> None:
+        """Write new contents into the same places, and poison the outputs, or leave them `stale`, as they are."""
         for name, value in values.items():
             self.tensors[name].tensor.copy_(value)
         for argument in self.signature.of(Role.OUTPUT):
-            if Check.POISON not in without:
+            if stale:
+                self.tensors[argument.name].touch()
+            elif Check.POISON not in without:
                 self.tensors[argument.name].poison()
         for shared in self.tensors.values():
             shared.mend_guards()

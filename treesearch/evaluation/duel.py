@@ -84,7 +84,9 @@ class Duel:
         self.language = language
         self.protocol = protocol
         self.lane = lane
-        self.calls = [call for call in (*deck.calls, *deck.spares) if call.nominal]
+        self.first, *others = [call for call in (*deck.calls, *deck.spares) if call.nominal]
+        """What kernels see while they start; none sees it again, since one could keep the answer."""
+        self.calls = others or [self.first]
         self.sets = sets
         self.walls = walls
         self.without = without
@@ -111,7 +113,8 @@ class Duel:
         with self._alive(second if swapped else first) as early, self._alive(first if swapped else second) as late:
             pairs = self._pairs(late, early) if swapped else self._pairs(early, late)
         self.sittings.append(pairs)
-        return weighing.log_ratio([one.taken for one, _ in pairs], [other.taken for _, other in pairs])
+        turns = [one.taken for one, _ in pairs], [other.taken for _, other in pairs]
+        return weighing.log_ratio(*turns, interrupted=self.lane.device == "cpu")
 
     def _pairs(self, one: Candidate, other: Candidate) -> list[Pair]:
         """So many blocks in the order ABBA, as long as there is time."""
@@ -131,7 +134,7 @@ class Duel:
 
     @contextmanager
     def _alive(self, library: Path) -> Iterator[Candidate]:
-        call = self.calls[0]
+        call = self.first
         for index in range(len(self.sets)):  # the CUDA worker runs a candidate once while it starts
             self._fill(index, call)
         self.lane.prepare(library)

@@ -25,7 +25,7 @@ LARGEST = 3e4
 FEWEST_CALLS = 10
 """Calls of a deck at the least; nominal ones make up for kinds of stress that are skipped."""
 SPARES = 1 << 30
-"""Bytes of spares on a CPU, where drawing takes long: each serves several repeats where fewer fit than there are."""
+"""Bytes of spares on a CPU, where drawing takes long. Large contents have fewer, since none is seen twice."""
 FLOAT64_COPIES = 3
 """Copies of the inputs in float64 that a reference holds at once while it answers."""
 BURSTS = 3

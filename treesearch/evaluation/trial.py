@@ -34,6 +34,9 @@ SCREENED = 4
 """Nominal samples after which a kernel can turn out to be clearly slower than the incumbent."""
 CLEARLY_SLOWER = 3.0
 """Times the incumbent's median that even the fastest of them then takes."""
+STALE = 0.5
+"""Share of the calls before which outputs hold the answers of an earlier one, as where a kernel is used, instead
+of poison: a kernel that writes only over poison would be right here, and wrong for its users."""
 WATCHED = 3
 WARM = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
@@ -148,6 +151,8 @@ class Trial:
         """Whether the candidate was at work while nothing was asked of it, each time that it was looked at."""
         self.around = lane.conditions()
         """What looks at the machine around each nominal call, of which each gives one sample of every subject."""
+        self.answered: dict[int, Call] = {}
+        """The call whose answers the candidate has left in a set's outputs."""
         self.varying = False
         self.checks: list[verify.Checked] = []
 
@@ -199,9 +204,7 @@ class Trial:
         """Every call of the deck once and spares for the repeats, in an order drawn by lot; bursts come late in it,
         when there is a time to tell how long they should be."""
         nominal = [call for call in self.deck.calls if call.nominal]
-        repeats = len(nominal) * (self.protocol.repeats - 1)
-        spares = [self.deck.spares[turn % len(self.deck.spares)] for turn in range(repeats)]
-        calls = [*self.deck.calls, *spares]
+        calls = [*self.deck.calls, *self.deck.spares[: len(nominal) * (self.protocol.repeats - 1)]]
         burst = self._drawn(nominal, Check.BURSTS, len(self.deck.bursts))
         watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
         warm = self.chance.sample(nominal, min(WARM, len(nominal)))
@@ -233,7 +236,8 @@ class Trial:
         call, values, index = visit.call, visit.call.values, self.chance.randrange(self.shared)
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
-        self._fill(index, values)
+        before = self.answered.get(index, call)  # of this very call they would be right
+        self._fill(index, values, stale=before is not call and self.chance.random() < STALE)
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
@@ -243,6 +247,7 @@ class Trial:
             time.sleep(self.lane.settle_seconds)
             if subject == KERNEL:
                 self._note(call, candidate.launch(index, call.scalars), crossing)
+                self.answered[index] = call
                 snapshot = self._snapshot(index) if call.checked else []
             else:
                 self.samples[subject].append(self.baselines.time(subject, index, call.scalars))
@@ -295,6 +300,7 @@ class Trial:
         overhead = candidate.overhead(scalars)
         for index, call in row.items():
             self._fill(index, call.values)
+            self.answered.pop(index, None)
         time.sleep(self.lane.settle_seconds)
         inside, outside = candidate.burst(scalars)
         self.bursts.append(clock.Burst(len(row), outside, overhead, inside))
@@ -314,8 +320,8 @@ class Trial:
         single = Timing(tuple(self.samples[KERNEL]))
         return (late and self._times() == 1) or (self._outclassed() and clock.slowed(single, self.bursts) == single)
 
-    def _fill(self, index: int, values: dict[str, torch.Tensor]) -> None:
-        self.sets[index].fill(values, self.without)
+    def _fill(self, index: int, values: dict[str, torch.Tensor], *, stale: bool = False) -> None:
+        self.sets[index].fill(values, self.without, stale=stale and Check.POISON not in self.without)
         self.lane.join()
 
     def _snapshot(self, index: int) -> list[torch.Tensor]:

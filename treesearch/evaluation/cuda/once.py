@@ -1,4 +1,7 @@
-"""A process that calls a CUDA kernel once, under a tool that watches its accesses to memory.
+"""A process that runs a CUDA kernel once, under a tool that watches its accesses to memory.
+
+What runs is what a worker times: a replay of the graph into which the second call of `launch` was captured. A kernel
+that enqueues something else when it is called for the first time is not watched doing that.
 
 Runs as a script in an interpreter without site packages: `python once.py FOLDER`, where the folder holds `call.json`
 and the contents of inputs and parameters. Every tensor is an allocation of its own of exactly its size, so that what
@@ -64,9 +67,22 @@ def main() -> None:
     stream = cuda.handle("cuStreamCreate", 0)
     ctypes.CDLL(call["cudart"], mode=os.RTLD_NOW | os.RTLD_GLOBAL)
     library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
-    library.launch(*arguments, ctypes.c_void_p(scratch(cuda, library)), ctypes.c_void_p(stream))
+    arguments += [ctypes.c_void_p(scratch(cuda, library)), ctypes.c_void_p(stream)]
     with contextlib.suppress(driver.CudaError):  # of which the tool has more to say
+        captured(cuda, driver, library, arguments, stream)  # as in a worker, the second call is the one that is kept
+        graph = captured(cuda, driver, library, arguments, stream)
+        made = cuda.handle("cuGraphInstantiateWithFlags", graph, 0)
+        cuda.call("cuGraphLaunch", made, stream)
         cuda.call("cuCtxSynchronize")
+
+
+def captured(cuda: Any, driver: Any, library: ctypes.CDLL, arguments: list[Any], stream: int) -> int:
+    """The graph of what one call of `launch` enqueues; none of it runs."""
+    cuda.call("cuStreamBeginCapture_v2", stream, driver.CAPTURE_GLOBAL)
+    library.launch(*arguments)
+    graph = ctypes.c_uint64()
+    cuda.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+    return graph.value
 
 
 if __name__ == "__main__":
