@@ -12,7 +12,7 @@ from treesearch import problem
 from treesearch.evaluation.build import build
 from treesearch.evaluation.cuda import sanitizer
 from treesearch.evaluation.sanitized import Sanitized
-from treesearch.languages import CUDA
+from treesearch.languages import CUDA, sass
 from treesearch.records import Problem
 
 LAUNCH = """
@@ -76,7 +76,8 @@ def sanitized(subject: Problem, body: str) -> Sanitized:
 def test_a_mistake_that_does_not_show_in_the_result_is_found(row_sums: Problem, tool: str) -> None:
     found = sanitized(row_sums, MISTAKEN[tool])
     assert found.not_run == ""
-    assert f"{tool}: " in found.findings
+    assert f"{tool}: " in (found.races if tool == sanitizer.RACECHECK else found.findings)
+    assert f"{tool}: " in found.doubt
 
 
 @pytest.mark.gpu
@@ -139,6 +140,79 @@ def test_a_tool_that_does_not_work_is_said_not_to_have_run(row_sums: Problem, fa
     found = sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20)
     assert (found.findings, found.tools) == ("", ())
     assert found.not_run == "not run: memcheck ended with exit code 3: this device is not supported"
+
+
+HANDED_OVER = r"""
+#include "problem.h"
+#include <cuda/ptx>
+__device__ void arrive(uint64_t* barrier) { cuda::ptx::mbarrier_arrive(barrier); }
+__device__ void wait(uint64_t* barrier, int phase) {
+    while (!cuda::ptx::mbarrier_try_wait_parity(barrier, phase)) {}
+}
+__global__ void sums(const float* x, float* out) {
+    __shared__ float kept[x_dim1];
+    __shared__ uint64_t full, empty;
+    const int lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) {
+        cuda::ptx::mbarrier_init(&full, 32);
+        cuda::ptx::mbarrier_init(&empty, WHO == 32 ? 32 : 1);
+    }
+    __syncthreads();
+    for (int turn = 0; turn < 4; ++turn) {
+        const int row = (blockIdx.x * 4 + turn) * x_dim1;
+        if (threadIdx.x < 32) {
+            if (turn > 0) wait(&empty, (turn - 1) % 2);
+            for (int i = lane; i < x_dim1; i += 32) kept[i] = x[row + i];
+            arrive(&full);
+        } else {
+            wait(&full, turn % 2);
+            float sum = 0;
+            for (int j = 0; j < x_dim1; ++j) sum += kept[j];
+            for (int i = lane; i < x_dim1; i += 32) out[row + i] = sum;
+            __syncwarp();
+            if (lane < WHO) arrive(&empty);
+        }
+    }
+}
+extern "C" int launch(const float* x, float* out, void*, cudaStream_t stream) {
+    sums<<<x_dim0 / 4, 64, 0, stream>>>(x, out);
+    return (int)cudaGetLastError();
+}
+"""
+"""One warp fills a row, another sums it and gives it back: WHO lanes of it arrive, 32 or one for all."""
+
+
+@pytest.mark.gpu
+def test_racecheck_follows_an_mbarrier_only_for_threads_that_arrive_on_it(row_sums: Problem) -> None:
+    """Why its reports are no proof where threads wait on mbarriers; this test tells when that has changed."""
+    from treesearch.evaluation.cuda import device
+
+    for who in (32, 1):
+        built = build(row_sums, CUDA, HANDED_OVER.replace("WHO", str(who)))
+        assert built.library is not None, built.error
+        said = sanitizer.sanitize(built.library, row_sums, device.cudart(), 60)
+        assert (said.findings, said.not_run) == ("", "")
+        assert bool(said.races) == (who == 1)
+
+
+@pytest.mark.nvcc
+def test_a_kernel_with_mbarriers_is_known_by_its_machine_code(row_sums: Problem) -> None:
+    if CUDA.disassembler is None or CUDA.disassembler.tool() is None:
+        pytest.skip("cuobjdump is absent")
+    assert [mix.has(sass.MBARRIER) for mix in build(row_sums, CUDA, HANDED_OVER.replace("WHO", "1")).mixes] == [True]
+    plain = build(row_sums, CUDA, LAUNCH.replace("BODY", HONEST["shared memory"]))
+    assert [mix.has(sass.MBARRIER) for mix in plain.mixes] == [False]
+
+
+def test_races_are_doubted_unless_threads_wait_on_mbarriers() -> None:
+    said = Sanitized("", sanitizer.TOOLS, "", 1.0, "racecheck: Race reported between Read access and Write access")
+    assert said.doubt == said.races
+    among = said.among_mbarriers()
+    assert among.doubt == ""
+    assert "no proof" in among.not_run, "and nothing is claimed either"
+    both = Sanitized("memcheck: Invalid read", sanitizer.TOOLS, "", 1.0, said.races)
+    assert both.among_mbarriers().doubt == "memcheck: Invalid read"
+    assert both.doubt == f"memcheck: Invalid read\n{said.races}"
 
 
 def test_what_is_said_is_bounded() -> None:

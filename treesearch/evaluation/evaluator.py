@@ -25,6 +25,7 @@ from treesearch.evaluation.trial import Attempted, Outcome, Trial
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Seen
 from treesearch.languages import Language
+from treesearch.languages.sass import MBARRIER
 from treesearch.problem.reference import Reference
 from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Status
 
@@ -220,6 +221,8 @@ class Evaluator:
         with cache.timing(self._lane.lock):
             seconds = PATIENT_SECONDS if self._thorough else INSPECTION_SECONDS
             said = self._lane.inspect(attempted.built.library, self.problem, seconds)
+        if any(mix.has(MBARRIER) for mix in attempted.built.mixes):
+            said = said.among_mbarriers()
         return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
 
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:

@@ -61,8 +61,8 @@ class Outcome:
 
     def inspected(self, said: Sanitized) -> Outcome:
         """With what a sanitizer said."""
-        if said.findings:
-            return replace(self, doubt=f"compute-sanitizer: {said.findings}")
+        if said.doubt:
+            return replace(self, doubt=f"compute-sanitizer: {said.doubt}")
         return self if said.not_run else replace(self, labels=(*self.labels, Label.SANITIZED))
 
 

@@ -29,6 +29,9 @@ class Mix:
     def total(self) -> int:
         return sum(count.number for count in self.counts)
 
+    def has(self, kind: str) -> bool:
+        return any(count.kind == kind for count in self.counts)
+
 
 @dataclass(frozen=True)
 class Disassembler:

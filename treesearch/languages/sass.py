@@ -13,6 +13,9 @@ from treesearch.languages import toolkit
 from treesearch.languages.mix import Classes, Disassembler, Mix
 from treesearch.languages.symbols import demangled
 
+MBARRIER = "mbarrier"
+"""The class of instructions that threads arrive on and wait for barriers in shared memory by."""
+
 _FUNCTION = re.compile(r"^\s+Function : (\S+)$")
 _INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T\d]+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)")
 
@@ -43,7 +46,7 @@ _CLASSES = Classes(
         (r"LD\b|ST\b", "generic load or store"),
         (r"ATOM|RED\b|REDG|REDS", "atomic"),
         (r"BAR\b|UCGABAR", "barrier"),
-        (r"SYNCS|ARRIVES|USYNCS", "mbarrier"),
+        (r"SYNCS|ARRIVES|USYNCS", MBARRIER),
         (r"(?:LDG)?DEPBAR|WARPGROUP|UTMACMDFLUSH|UTMACCTL", "wait for copy or tensor core"),
         (r"MEMBAR|(?:CGA)?ERRBAR|FENCE|CCTL", "fence"),
         (r"SHFL|VOTE|REDUX|CREDUX|MATCH|ELECT|UVOTE", "shuffle or vote"),

@@ -28,7 +28,8 @@ from treesearch.problem.reference import Reference
 from treesearch.records import Argument, Problem, Role
 
 NAME = "compute-sanitizer"
-TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")
+RACECHECK = "racecheck"
+TOOLS = ("memcheck", "initcheck", "synccheck", RACECHECK)
 """Racecheck comes last: on a kernel that works in shared memory it takes half a minute, the others a second each."""
 FOUND = 86
 """Exit code that the tool gives where it found something. Its words are shown, and never parsed: a kernel can print
@@ -60,7 +61,8 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sa
         return Sanitized("", (), f"not run: {NAME} is not installed", 0.0)
     if needed > MOST_BYTES:
         return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
-    findings, ended, not_run = [], [], ""
+    found: dict[str, str] = {}
+    not_run = ""
     with tempfile.TemporaryDirectory(prefix="treesearch-") as folder:
         write_call(Path(folder), library, problem, cudart)
         for name in TOOLS:
@@ -69,9 +71,9 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sa
             if said.not_run:
                 not_run = said.not_run
                 break
-            ended.append(name)
-            findings += [said.findings] if said.findings else []
-    return Sanitized("\n".join(findings), tuple(ended), not_run, time.monotonic() - started)
+            found[name] = said.findings
+    ended, races = tuple(found), found.pop(RACECHECK, "")
+    return Sanitized("\n".join(filter(None, found.values())), ended, not_run, time.monotonic() - started, races)
 
 
 @dataclass(frozen=True)
