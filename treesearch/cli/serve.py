@@ -34,6 +34,7 @@ def serve(port: int, opened: bool, host: str, expose: bool, archive: str | None)
     shelf, listener = Shelf.named(archive), server.bound(host, port)
     token = secrets.token_urlsafe(24) if expose else ""
     url = server.address(listener, token)
+    server.prepare(shelf)
     click.echo(url)
     click.echo("Ctrl-C ends it.", err=True)
     if opened:

@@ -44,12 +44,6 @@ class Site:
     shelf: Shelf
     studies: Studies = field(default_factory=Studies)
 
-    def prepare(self) -> None:
-        """Have archives count what the first page tells before anybody asks: of 100,000 kernels, half a second's
-        work."""
-        with suppress(TreesearchError):  # the page itself says what is wrong
-            front.problems(self.shelf.archives())
-
     def front(self, request: Request) -> Response:
         return _page(documents.front(front.problems(self.shelf.archives())))
 
@@ -90,10 +84,9 @@ def application(site: Site, watch: Watch, token: str = "") -> ASGIApp:
 
     @asynccontextmanager
     async def looking(_: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(watch.look()), asyncio.create_task(asyncio.to_thread(site.prepare))]
+        task = asyncio.create_task(watch.look())
         yield
-        for task in tasks:
-            task.cancel()
+        task.cancel()
 
     app = Starlette(
         routes=[
@@ -201,6 +194,13 @@ def made(shelf: Shelf, *, token: str = "") -> Server:
         timeout_graceful_shutdown=GOODBYE,
     )
     return Server(config, watch.close)
+
+
+def prepare(shelf: Shelf) -> None:
+    """Have archives count what the first page tells, so that it comes at once: of 100,000 kernels, half a second's
+    work."""
+    with suppress(TreesearchError):  # the page itself says what is wrong
+        front.problems(shelf.archives())
 
 
 def serve(shelf: Shelf, listener: socket.socket, *, token: str = "") -> None:

@@ -108,6 +108,8 @@ def one_line(text: str, limit: int = 200) -> str:
 
 def visible(text: str) -> str:
     """Foreign text whose control and formatting characters, which could drive a terminal, are made visible."""
+    if text.isascii() and text.isprintable():  # as nearly all is
+        return text
     return "".join(
         character
         if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
