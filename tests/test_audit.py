@@ -28,7 +28,8 @@ from treesearch.errors import UsageError
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.records import Evaluation, Label, Status
+from treesearch.evaluation.trial import Attempted
+from treesearch.records import Label, Status
 
 PACKAGE = Path(treesearch.__file__).parent
 LEAST_HOSTILE, LEAST_HONEST = 3, 1
@@ -208,16 +209,18 @@ def test_an_honest_kernel_that_is_suspect_has_one_more_verdict_and_the_report_sa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = written(tmp_path, caught=HOSTILE.replace("wrong", "suspect") + WHOLE, accepted=HONEST + WHOLE)
-    judge, doubted = Evaluator.judge, Counter[str]()
+    attempt, doubted = Evaluator.attempt, Counter[str]()
 
-    def doubting(self: Evaluator, built: Built, **about: Any) -> Evaluation:
-        """The first verdict on each build is suspect."""
-        verdict = judge(self, built, **about)
+    def doubting(self: Evaluator, built: Built, **about: Any) -> Attempted:
+        """What comes of the first attempt at each build is suspect."""
+        attempted = attempt(self, built, **about)
+        assert attempted.outcome is not None
         doubted[str(built.library)] += 1
-        first = doubted[str(built.library)] == 1
-        return replace(verdict, status=Status.SUSPECT, error="doubted") if first else verdict
+        if doubted[str(built.library)] > 1:
+            return attempted
+        return replace(attempted, status=Status.SUSPECT, outcome=replace(attempted.outcome, doubt="doubted"))
 
-    monkeypatch.setattr(Evaluator, "judge", doubting)
+    monkeypatch.setattr(Evaluator, "attempt", doubting)
     told = audit(found)
     assert {result.case.path.stem: (result.outcome, result.again) for result in told.results} == {
         "caught": ("caught", False),
