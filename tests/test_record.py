@@ -24,6 +24,8 @@ from treesearch.roofline import floor
 RECORDED = (("bias_silu_clamp", "cpp"), ("softmax_small", "cpp"), ("layernorm", "cuda"))
 """Problems that were searched, each with the language."""
 LARGEST_BYTES = 10_000_000
+GOING_ON = resources.record().with_name("h100.db")
+ARCHIVES = (resources.record(), GOING_ON)
 MOST_BUILDS = 64
 """CUDA kernels that are built again: what two cores can build in about three minutes."""
 
@@ -125,13 +127,23 @@ def test_the_record_is_one_small_file_without_a_log(record: Archive) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_the_record_has_the_tables_of_today() -> None:
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name)
+def test_an_archive_that_is_kept_has_the_tables_of_today(path: Path) -> None:
     """Else every command that reads it upgrades a copy in memory first, which takes a second."""
-    with closing(sqlite3.connect(f"file:{resources.record()}?mode=ro&immutable=1", uri=True)) as connection:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (REVISIONS[-1],)
 
 
-def test_the_record_names_no_path_of_the_machine_it_was_made_on() -> None:
-    content = resources.record().read_bytes()
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name)
+def test_an_archive_that_is_kept_names_no_path_of_the_machine_it_was_made_on(path: Path) -> None:
+    content = path.read_bytes()
     assert re.search(rb"/(home|root|tmp|Users)/", content) is None
-    assert str(resources.record().parent).encode() not in content
+    assert str(path.parent).encode() not in content
+
+
+def test_searches_that_go_on_are_of_problems_that_ship_and_say_who_answered() -> None:
+    digests = {digest(problem.path.read_text()) for problem in shipped()}
+    with Archive(GOING_ON, read_only=True) as archive:
+        runs = archive.runs()
+        assert {run.problem for run in runs} <= digests
+        assert all(answer.answered_by for run in runs for _, answer in archive.answers(run.id))

@@ -8,7 +8,7 @@ from treesearch.cli import common
 
 
 @click.command()
-@click.argument("name", metavar="RUN")
+@click.argument("name", metavar="RUN|PROBLEM")
 @click.option("--into", metavar="PATH", help="The record [default: archive.db of this checkout].")
 @common.archive_option
 def publish(name: str, into: str | None, archive: str | None) -> None:
@@ -26,7 +26,7 @@ def publish(name: str, into: str | None, archive: str | None) -> None:
         )
     target = into or str(resources.record())
     with Archive(common.named_archive(archive), read_only=True) as source:
-        run = source.run(name)
+        _, run, _ = common.find([source], name)
         with Archive(target) as record:
             record.merge(source, run.id)
             record.seal()
