@@ -67,7 +67,7 @@ STEPS: tuple[tuple[object, str, str], ...] = (
     (conditions.Graphics, "before", "looking at the machine"),
     (conditions.Graphics, "after", "looking at the machine"),
     (clock, "speedup", "intervals"),
-    (evaluator.Evaluator, "_inspected", "compute-sanitizer"),
+    (evaluator.Evaluator, "inspect", "compute-sanitizer"),
     (evaluator.Evaluator, "_profiled", "ncu"),
     (feedback, "text", "feedback"),
     (time, "sleep", "pauses"),
