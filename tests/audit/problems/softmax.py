@@ -1,14 +1,14 @@
-"""Softmax over rows so long that every output is small beside one hundredth."""
+"""Softmax over rows so long that no draw has an output that is not small beside one hundredth."""
 
 import torch
 from torch import nn
 
-rows = 32
-columns = 16384
+rows = 8
+columns = 65536
 
 
 class Model(nn.Module):
-    """Softmax over rows so long that every output is small beside one hundredth."""
+    """Softmax over rows so long that no draw has an output that is not small beside one hundredth."""
 
     @torch.compiler.disable
     def forward(self, x: torch.Tensor) -> torch.Tensor:
