@@ -50,6 +50,14 @@ def fight(bench: Bench, tiny_problem: Problem) -> Fight:
     return fought
 
 
+def test_what_kernels_see_while_they_start_does_not_come_again(bench: Bench, tiny_problem: Problem) -> None:
+    """One that keeps its answers would have that one ready."""
+    about = (tiny_problem, languages.CPP, protocol_of(tiny_problem), lanes.of(device.cpu()))
+    made = Duel(*about, bench.deck, bench.sets)
+    calls = made._drawn()
+    assert made.first not in [next(calls) for _ in range(2 * len(made.calls))]
+
+
 def test_a_kernel_that_does_more_work_loses_whichever_place_it_has(fight: Fight) -> None:
     plain, busy = kernel(), kernel(before="spin(300);")
     won, lost = fight(plain, busy), fight(busy, plain)
