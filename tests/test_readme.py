@@ -16,7 +16,7 @@ import pytest
 from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.cli import treesearch
-from treesearch.view import markdown
+from treesearch.view import markdown, results
 
 pytestmark = pytest.mark.timed
 
@@ -76,3 +76,9 @@ def test_recorded_figures_are_those_of_the_record() -> None:
             assert fastest is not None
             printed = markdown.trajectory(run, record.device(run.device), lineage.path(fastest.kernel.id))
             assert printed in README
+
+
+def test_the_table_of_results_is_that_of_the_searches_that_go_on() -> None:
+    with Archive(ROOT / "h100.db", read_only=True) as archive:
+        found = [result for result in (results.of(store, run) for store, run in results.newest([archive])) if result]
+    assert results.markdown(found) in README

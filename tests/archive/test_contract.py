@@ -366,6 +366,16 @@ def test_a_verified_evaluation_comes_back_whole(archive: Archive, samples: Sampl
     assert archive.entries(kernel.run)[0].evaluation == stored
 
 
+@pytest.mark.parametrize("elementwise", [None, 0.0, 3e-5])
+def test_how_far_elements_are_off_comes_back(
+    archive: Archive, samples: Samples, kernel: Kernel, elementwise: float | None
+) -> None:
+    accuracy = Accuracy(12, 2e-6, 1e-7, "float64", "float32-like", elementwise)
+    archive.save_evaluation(kernel.id, samples.verified(accuracy=accuracy))
+    assert [one.accuracy for one in archive.evaluations(kernel.id)] == [accuracy]
+    assert archive.outline(kernel.run).entries[0].evaluation.accuracy == accuracy  # type: ignore[union-attr]
+
+
 def test_an_evaluation_without_torch_compile_comes_back(archive: Archive, samples: Samples, kernel: Kernel) -> None:
     alone = replace(samples.measurement, compile=None, compile_speedup=None, compile_error="graph break")
     archive.save_evaluation(kernel.id, samples.verified(measurement=alone, build=None, software=()))

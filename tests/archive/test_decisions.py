@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.archive.older import without_overviews
+from tests.archive.older import before_overviews
 from treesearch.archive import Archive, migrate
 from treesearch.errors import ArchiveError
 from treesearch.records import Category, Decision, Idea, Kernel, Proposal, Round, Run, Verb
@@ -107,7 +107,7 @@ def test_an_archive_from_before_decisions_is_upgraded_when_it_is_opened(tmp_path
         rows = archive.rounds(run.id), archive.proposals(run.id), archive.entries(run.id)
         archive.seal()
     with closing(sqlite3.connect(path)) as older, older:
-        without_overviews(older)
+        before_overviews(older)
         older.execute("DROP TABLE turns")  # which came later still
         older.execute("DROP TABLE decisions")
         older.execute("ALTER TABLE rounds DROP COLUMN decisions")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.archive.older import without_overviews
+from tests.archive.older import before_overviews
 from treesearch.archive import Archive
 from treesearch.errors import ArchiveError
 from treesearch.records import Answer, Request, Run, Spending, ToolCall, Turn, Usage
@@ -98,7 +98,7 @@ def test_an_archive_from_before_turns_is_upgraded_when_it_is_opened(tmp_path: Pa
         answers = archive.answers(run.id)
         archive.seal()
     with closing(sqlite3.connect(path)) as older, older:
-        without_overviews(older)
+        before_overviews(older)
         older.execute("DROP TABLE turns")
         older.execute("UPDATE alembic_version SET version_num = '0008'")
     with Archive(path, read_only=True) as archive:

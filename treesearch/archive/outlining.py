@@ -31,7 +31,7 @@ _VERDICT = [
     calls worst_error eager_error oracle precision milliseconds eager_milliseconds compile_milliseconds eager_speedup
     eager_speedup_low eager_speedup_high compile_speedup compile_speedup_low compile_speedup_high compile_error seed
     seconds created labels sandbox ordinal stored warm_milliseconds parent_speedup parent_speedup_low
-    parent_speedup_high""".split()
+    parent_speedup_high elementwise_error""".split()
 ]
 """What is short of a verdict, and its error apart."""
 
@@ -109,7 +109,7 @@ def _accuracy(row: Columns) -> r.Accuracy | None:
     if row.calls is None:
         return None
     worst, eager = real(row.worst_error), real(row.eager_error)
-    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "")
+    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "", row.elementwise_error)
 
 
 def _measurement(row: Columns) -> r.Measurement | None:

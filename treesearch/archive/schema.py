@@ -340,6 +340,7 @@ class EvaluationRow(Base):
     parent_speedup: Mapped[float | None]
     parent_speedup_low: Mapped[float | None]
     parent_speedup_high: Mapped[float | None]
+    elementwise_error: Mapped[float | None]
 
 
 class RemeasurementRow(Base):

@@ -68,6 +68,7 @@ def evaluation_row(kernel: str, evaluation: r.Evaluation, ordinal: int) -> s.Eva
         parent_speedup=parent.value if parent else None,
         parent_speedup_low=parent.low if parent else None,
         parent_speedup_high=parent.high if parent else None,
+        elementwise_error=accuracy.elementwise if accuracy else None,
     )
 
 
@@ -99,7 +100,7 @@ def _accuracy_of(row: s.EvaluationRow) -> r.Accuracy | None:
     if row.calls is None:
         return None
     worst, eager = real(row.worst_error), real(row.eager_error)
-    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "")
+    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "", row.elementwise_error)
 
 
 def _measurement_of(row: s.EvaluationRow) -> r.Measurement | None:

@@ -35,6 +35,7 @@ COMMANDS = {
     "audit": "Judge kernels that cheat, and honest ones that look like them.",
     "show": "Show a run or a kernel (by default the latest run).",
     "trajectory": "Show how a winner came about, step by step.",
+    "results": "Show what searches came to, beside PyTorch.",
     "tree": "Show a run's kernels as the tree that they form.",
     "log": "Show why a kernel is what it is, in the order in which it happened.",
     "diff": "Show what differs between two kernels.",

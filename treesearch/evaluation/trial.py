@@ -343,7 +343,9 @@ class Trial:
     def _accuracy(self) -> Accuracy:
         worst = max(checked.worst_error for checked in self.checks)
         eager = max(checked.eager_error for checked in self.checks)
-        return Accuracy(len(self.checks), worst, eager, self.deck.oracle, verify.precision(self.checks))
+        nominal = [checked.elementwise for checked in self.checks if checked.elementwise is not None]
+        precision = verify.precision(self.checks)
+        return Accuracy(len(self.checks), worst, eager, self.deck.oracle, precision, max(nominal, default=None))
 
     def _measurement(self, kernel: Timing) -> Measurement:
         timings = {subject: Timing(tuple(samples)) for subject, samples in self.samples.items()}

@@ -145,6 +145,7 @@ def _accuracy(evaluation: Evaluation) -> Json | None:
         "tolerance": evaluation.protocol.tolerance,
         "worst_error": _finite(seen.worst_error),
         "eager_error": _finite(seen.eager_error),
+        "elementwise_error": seen.elementwise,
         "checked_calls": seen.calls,
         "oracle": seen.oracle,
         "precision": seen.precision,

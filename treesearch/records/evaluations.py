@@ -137,7 +137,8 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Largest error seen over all checked calls, as ‖error‖ ÷ ‖reference‖ of the worst row."""
+    """Largest errors seen, against the oracle; `worst_error` and `eager_error` over all checked calls, as ‖error‖ ÷
+    ‖reference‖ of the worst row."""
 
     calls: int
     worst_error: float
@@ -145,7 +146,10 @@ class Accuracy:
     oracle: str
     """`float64`, or `native` where a lower-precision operator ran in the reference answer."""
     precision: str
-    """What the error amounts to: `float32-like`, `float16-like`, `lower`."""
+    """What the errors on nominal inputs amount to: `float32-like`, `float16-like`, `lower`."""
+    elementwise: float | None = None
+    """The smallest tolerance that every element of every nominal call is within, as both rtol and atol of
+    torch.allclose; None where it was not looked at."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def evaluation(judged: Evaluation | None) -> Json:
         "compile_speedup_interval": _interval(measured.compile_speedup if measured else None),
         "worst_error": accuracy.worst_error if accuracy else None,
         "eager_error": accuracy.eager_error if accuracy else None,
+        "elementwise_error": accuracy.elementwise if accuracy else None,
         "tolerance": judged.protocol.tolerance if judged else None,
         "precision": accuracy.precision if accuracy else None,
         "oracle": accuracy.oracle if accuracy else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from treesearch.records import Device, Entry, Evaluation, Measurement, Run
@@ -19,14 +18,14 @@ def trajectory(
     Where the floor is known, it comes last; before it, what was measured after the last step had won.
     """
     lines = [
-        f"### {_escaped(found.problem_name)}, run {found.id}",
+        f"### {text.escaped(found.problem_name)}, run {found.id}",
         "",
         "| round | ms | % of reference | idea | kernel |",
         "|---:|---:|---:|---|---|",
     ]
     for entry in path:
         time = text.figure(entry.milliseconds) if entry.milliseconds else "–"
-        idea, percent = _escaped(_step(entry)), text.percent(reference_percent(entry))
+        idea, percent = text.escaped(_step(entry)), text.percent(reference_percent(entry))
         lines.append(f"| {entry.kernel.round} | {time} | {percent} | {idea} | `{entry.kernel.id}` |")
     measured = path[-1].evaluation.measurement if path and path[-1].evaluation else None
     if measured:
@@ -37,13 +36,13 @@ def trajectory(
         if measured.compile:
             compiled = text.milliseconds(measured.compile.median)
             lines.append(f"Against torch.compile ({compiled}): {text.ratio(measured.compile_speedup)}.")
-        lines.append(f"On {_escaped(hardware.device(device))}; intervals are 95 % bootstrap.")
+        lines.append(f"On {text.escaped(hardware.device(device))}; intervals are 95 % bootstrap.")
     if final and final.measurement and not final.error:
-        lines.append(_escaped(_afterwards(final.measurement)))
+        lines.append(text.escaped(_afterwards(final.measurement)))
     if bound:
         place = hardware.place(path[-1], bound) if path else ""
         floor = f"The floor there is {text.milliseconds(bound.milliseconds)} ({hardware.cause(bound)})"
-        lines.append(_escaped(f"{floor}; the last step has {place}." if place else f"{floor}."))
+        lines.append(text.escaped(f"{floor}; the last step has {place}." if place else f"{floor}."))
     return "\n".join(lines) + "\n"
 
 
@@ -60,9 +59,3 @@ def _afterwards(measured: Measurement) -> str:
 def _step(entry: Entry) -> str:
     notes = [note for note in (text.by_hand(entry.kernel.proposal), text.standing(entry)) if note]
     return f"{text.idea_title(entry)} ({'; '.join(notes)})" if notes else text.idea_title(entry)
-
-
-def _escaped(value: str) -> str:
-    """Foreign text as one line of plain words: no cell ends in it, and no link, image or tag begins."""
-    marked = re.sub(r"([\\|`*_\[\]])", r"\\\1", text.one_line(value))
-    return marked.replace("&", "&amp;").replace("<", "&lt;")

@@ -105,9 +105,11 @@ def accuracy(entry: Entry) -> Text:
     if judged is None or judged.accuracy is None:
         return Text("")
     seen = judged.accuracy
+    elements = "" if seen.elementwise is None else f" · elements of nominal calls within {seen.elementwise:.1e}"
     return Text(
         f"worst row error {seen.worst_error:.1e} (eager's own {seen.eager_error:.1e}, tolerance "
-        f"{judged.protocol.tolerance:g}) over {seen.calls} checked calls · {seen.precision} · {seen.oracle} oracle"
+        f"{judged.protocol.tolerance:g}) over {seen.calls} checked calls{elements} · {seen.precision} · "
+        f"{seen.oracle} oracle"
     )
 
 

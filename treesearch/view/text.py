@@ -106,6 +106,12 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+def escaped(text: str) -> str:
+    """Foreign text as one line of plain words of Markdown: no cell ends in it, and no link, image or tag begins."""
+    marked = re.sub(r"([\\|`*_\[\]])", r"\\\1", one_line(text))
+    return marked.replace("&", "&amp;").replace("<", "&lt;")
+
+
 def visible(text: str) -> str:
     """Foreign text whose control and formatting characters, which could drive a terminal, are made visible."""
     if text.isascii() and text.isprintable():  # as nearly all is
