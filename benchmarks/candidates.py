@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
-from treesearch.errors import UsageError
-from treesearch.evaluation import bundle
-from treesearch.records import Problem, codec
+from benchmarks import sealed
+from treesearch.records import Problem
 
 
 @dataclass(frozen=True)
@@ -49,17 +47,13 @@ def prepare(path: Path, archives: Sequence[str] = ()) -> Prepared:
         with Archive(place, read_only=True) as archive:
             batches += _batches(archive)
     found = Prepared(tuple(batches))
-    bundle.write(path, json.dumps(codec.seal({"prepared": codec.encode(found)}), indent=1) + "\n")
+    sealed.write(path, found)
     return found
 
 
 def read(path: Path) -> Prepared:
     """Raises UsageError for a file that `prepare` has not written."""
-    try:
-        members = codec.unseal(codec.parse(bundle.load(path)))
-        return codec.decode(Prepared, members.get("prepared"))
-    except ValueError as reason:
-        raise UsageError(f"Cannot take {path} as candidates: {reason}; write it with `prepare -o FILE`.") from reason
+    return sealed.read(path, Prepared, "candidates")
 
 
 def chosen(batches: Iterable[Batch], count: int | None) -> tuple[Batch, ...]:
