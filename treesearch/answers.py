@@ -91,6 +91,13 @@ def _acts(line: re.Match[str], fence: str) -> bool:
     return not fence or (line["fence"][0] == fence[0] and len(line["fence"]) >= len(fence))
 
 
+def prose(text: str) -> str:
+    """What an answer says before its first fenced block; all of it where it has none."""
+    lines = _storable(text).split("\n")
+    end = next((number for number, line in enumerate(lines) if _FENCE.match(line)), len(lines))
+    return "\n".join(lines[:end]).strip()
+
+
 # ── code ────────────────────────────────────────────────────────────────────────────────────────
 
 

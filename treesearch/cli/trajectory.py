@@ -10,20 +10,25 @@ from treesearch.cli import common
 @click.command()
 @click.argument("name", metavar="[RUN|KERNEL|PROBLEM]", required=False)
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
+@click.option("--story", is_flag=True, help="Print Markdown with every step's idea, outcome and difference.")
 @common.archive_option
 @common.json_option
-def trajectory(name: str | None, markdown: bool, archive: str | None, as_json: bool) -> None:
+def trajectory(name: str | None, markdown: bool, story: bool, archive: str | None, as_json: bool) -> None:
     """Show how a run's winner, or a kernel, came about: round, time, % of the reference, idea, kernel."""
-    if markdown and as_json:
-        raise click.UsageError("--markdown and --json exclude each other.")
+    if markdown + story + as_json > 1:
+        raise click.UsageError("--markdown, --story and --json exclude each other.")
     from treesearch.roofline import floor
     from treesearch.view import data, tables
     from treesearch.view import markdown as documents
+    from treesearch.view import story as stories
 
     with common.archives(archive) as stores:
         store, run, kernel = common.find(stores, name)
         lineage = common.lineage_of(store, run)
         path = common.path_to(lineage, run, kernel)
+        if story:
+            click.echo(stories.told(stories.read(store, run, lineage, path)), nl=False)
+            return
         device = store.device(run.device)
         bound = floor(store.problem(run.problem), device)
         measured = store.remeasurements([path[-1].kernel.id])

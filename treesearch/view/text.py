@@ -106,9 +106,9 @@ def one_line(text: str, limit: int = 200) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, limit: int = 200) -> str:
     """Foreign text as one line of plain words of Markdown: no cell ends in it, and no link, image or tag begins."""
-    marked = re.sub(r"([\\|`*_\[\]])", r"\\\1", one_line(text))
+    marked = re.sub(r"([\\|`*_\[\]])", r"\\\1", one_line(text, limit))
     return marked.replace("&", "&amp;").replace("<", "&lt;")
 
 
