@@ -15,6 +15,9 @@ from treesearch.archive.findings import EVALUATOR, Finding, Kind, finding_row
 from treesearch.archive.inserting import insert_new
 from treesearch.records import Status
 
+_NEWEST_FINDING = select(func.max(s.FindingRow.__table__.c.created))
+"""Made once, and of columns rather than of the mapper's attributes: that takes longer than to execute it."""
+
 
 def add_evaluation(session: Session, row: s.EvaluationRow) -> bool:
     """Insert a verdict that was just given; returns whether it is new.
@@ -22,8 +25,7 @@ def add_evaluation(session: Session, row: s.EvaluationRow) -> bool:
     Where its place is taken, only a `suspect` verdict finds another one. Any such verdict after a kernel's first
     one becomes a finding too.
     """
-    # Whoever else has a verdict on this kernel waits here, so that ordinals are given out one by one.
-    session.execute(select(s.KernelRow.id).where(s.KernelRow.id == row.kernel).with_for_update())
+    _wait_for_others(session, row.kernel)
     if row.status != Status.SUSPECT:
         return bool(insert_new(session, [row], stored=tick(session)))
     held = _held(session, row)
@@ -33,6 +35,15 @@ def add_evaluation(session: Session, row: s.EvaluationRow) -> bool:
     if held:
         _find_suspect(session, row)
     return True
+
+
+def _wait_for_others(session: Session, kernel: str) -> None:
+    """Whoever else has a verdict on this kernel waits here, so that ordinals are given out one by one.
+
+    A file needs no such thing: whoever writes to it has it alone.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        session.execute(select(s.KernelRow.id).where(s.KernelRow.id == kernel).with_for_update())
 
 
 def copy_evaluation(target: Session, row: s.EvaluationRow) -> None:
@@ -52,7 +63,7 @@ def add_finding(session: Session, finding: Finding) -> None:
 
 def tick(session: Session) -> str:
     """The time, or one after every finding so far: another machine's clock, or this one's, may have been ahead."""
-    now, newest = mapping.now(), session.scalar(select(func.max(s.FindingRow.created))) or ""
+    now, newest = mapping.now(), session.scalar(_NEWEST_FINDING) or ""
     if newest < now:
         return now
     return (datetime.fromisoformat(newest) + timedelta(microseconds=1)).isoformat(timespec="microseconds")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 
-from sqlalchemy import func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from treesearch.archive import decisions, mapping, verdicts
@@ -63,9 +64,13 @@ class Archive(Reader):
     Every method raises ArchiveError when the database is locked, full, damaged, read-only or out of reach.
     """
 
+    @cached_property
+    def _writes(self) -> Engine:
+        return writing(self._engine)
+
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        session = Session(writing(self._engine))
+        session = Session(self._writes)
         with self._one_writer, translated(str(self._place)), session, session.begin():
             yield session
 
