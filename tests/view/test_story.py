@@ -108,3 +108,14 @@ def test_the_whole_lineage_of_hostile_texts_can_be_told() -> None:
     found = lineage()
     for entry in found.entries:
         assert harmless(told(found, *found.path(entry.kernel.id)))
+
+
+def test_a_first_kernel_that_failed_says_why_and_the_title_begins_with_the_first_time() -> None:
+    root, child, broken = entries()
+    first = replace(broken, kernel=replace(root.kernel, ordinal="1.0"))
+    repaired = replace(child, kernel=replace(root.kernel, ordinal="1.0r1"))
+    edges = [Edge(first.kernel.id, repaired.kernel.id, Relation.REPAIRS)]
+    written = told(Lineage([first, repaired], edges), first, repaired)
+    assert written.splitlines()[0].endswith(": 1 ms")
+    assert "## The first kernel: build failed\n\n" in written
+    assert "error: \\[/red\\]" in written

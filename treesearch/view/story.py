@@ -12,6 +12,7 @@ from treesearch.feedback.figures import excerpt
 from treesearch.lineage import Lineage, Outcome
 from treesearch.prompts import fenced
 from treesearch.records import Device, Entry, Evaluation, Relation, Run
+from treesearch.roofline import floor
 from treesearch.view import data, diff, hardware, markdown, text
 from treesearch.view.diff import Side
 
@@ -39,8 +40,6 @@ class Story:
 
 def read(store: Archive, run: Run, lineage: Lineage, path: Sequence[Entry]) -> Story:
     """`path` leads from a first kernel to the one that the story is about."""
-    from treesearch.roofline import floor
-
     device, last = store.device(run.device), path[-1].kernel.id
     final = data.final_of(store.remeasurements([last]), last, device.id)
     bound = floor(store.problem(run.problem), device)
@@ -64,23 +63,25 @@ def _opening(story: Story) -> str:
     judged = [entry for entry in story.lineage.entries if entry.evaluation]
     verified = sum(entry.verified for entry in judged)
     name, device = text.escaped(story.run.problem_name), text.escaped(hardware.device(story.device))
-    rounds = text.count(story.lineage.entries[-1].kernel.round, "round")
+    last = max((entry.kernel.round for entry in judged), default=0)
+    rounds = f"{text.count(last, 'round')} after the first kernels" if last else "the round of first kernels"
     return (
         f"# {name}: {_title(story)}\n\nA search on {device}: {text.count(len(judged), 'kernel')} judged, {verified} of "
-        f"them verified, in {rounds} after the first kernels. This is the line that leads to {_code(story.path[-1])}; "
+        f"them verified, in {rounds}. This is the line that leads to {_code(story.path[-1])}; "
         "`treesearch log KERNEL` and `treesearch diff KERNEL` tell of any other."
     )
 
 
 def _title(story: Story) -> str:
-    first, last = (text.milliseconds(entry.milliseconds) for entry in (story.path[0], story.path[-1]))
-    return last if len(story.path) == 1 else f"from {first} to {last}"
+    """From the first time on the way to the last; one that failed has none."""
+    times = [text.milliseconds(entry.milliseconds) for entry in story.path if entry.verified]
+    return f"from {times[0]} to {times[-1]}" if len(times) > 1 else "".join(times) or "no kernel that works yet"
 
 
 def _first(story: Story) -> str:
     entry = story.path[0]
     others = [other for other in story.lineage.roots() if other is not entry and other.evaluation]
-    parts = [f"## The first kernel: {_became(entry)}", _own(story, entry)]
+    parts = [f"## The first kernel: {_became(entry)}", _failure(entry), _own(story, entry)]
     if others:
         parts.append(f"Written beside it: {'; '.join(_short(other) for other in others)}.")
     return "\n\n".join(part for part in parts if part)
@@ -110,9 +111,15 @@ def _expected(entry: Entry) -> str:
     came = f"{_became(entry)}, {_code(entry)}"
     if measured and measured.parent_speedup:
         came += f", launched in turn {text.ratio(measured.parent_speedup)} as fast as the kernel before"
-    elif entry.evaluation and not entry.verified:
-        came += f": {text.escaped(text.reason(entry.evaluation, 160))}"
+    elif failure := _failure(entry):
+        came += f": {failure}"
     return f"*{idea.category}; expected {idea.expected_speedup:g}×.* **{came}.**"
+
+
+def _failure(entry: Entry) -> str:
+    """Why it does not count; empty where it does, or waits."""
+    judged = entry.evaluation
+    return text.escaped(text.reason(judged, 160)) if judged and not entry.verified else ""
 
 
 def _others(story: Story, entry: Entry) -> str:

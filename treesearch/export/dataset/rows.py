@@ -86,7 +86,7 @@ class Judged:
     parent_speedup_interval: Annotated[tuple[float, ...] | None, "its interval"]
     worst_error: Annotated[float | None, "largest ‖error‖ ÷ ‖reference‖ of a row over all checked calls"]
     eager_error: Annotated[float | None, "the eager reference's own"]
-    precision: Annotated[str | None, "what that error amounts to: `float32-like`, `float16-like`, `lower`"]
+    precision: Annotated[str | None, "what errors on nominal inputs amount to: `float32-like`, `float16-like`, `lower`"]
     checked_calls: Annotated[int | None, "calls whose answers were compared"]
     oracle: Annotated[str | None, "what it was compared with: `float64` or `native`"]
     device: Annotated[str, "id of the device it was judged on"]
