@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, create_engine, event, text
 
 import treesearch.archive
 from treesearch.archive import Archive
@@ -138,3 +138,17 @@ def test_the_first_schema_is_read_from_a_copy_and_stays_as_it_is(tmp_path: Path)
         assert archive.runs() == ()
     with closing(sqlite3.connect(path)) as untouched:
         assert untouched.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+
+
+def test_whoever_reads_an_older_archive_again_and_again_copies_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        first_schema(connection)
+    engine.dispose()
+    copies: list[object] = []
+    with Archive(path, read_only=True) as archive:
+        event.listen(archive._engine, "connect", lambda *made: copies.append(made))
+        for _ in range(5):
+            assert [problem.name for problem in archive.problems()] == ["relu"]
+    assert len(copies) == 1

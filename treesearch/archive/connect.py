@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, StaticPool, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from treesearch.errors import ArchiveError
@@ -178,7 +178,8 @@ def upgraded_copy(path: Path, upgrade: Callable[[Connection], None]) -> Engine:
         connection.execute("PRAGMA query_only = ON")  # a copy that took a row would lose it
         return connection
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    # Every connection takes a copy of its own to make, so one is kept for whoever comes next.
+    engine = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=1, max_overflow=-1)
     event.listen(engine, "begin", _begin)
     return engine
 
