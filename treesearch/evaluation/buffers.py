@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from enum import Enum, auto
 from typing import Any, Self
 
 import torch
@@ -52,6 +53,13 @@ class SharedTensor:
     def touch(self) -> None:
         """Write what is there once more, so that caches hold as much of it as they do of poison."""
         self.raw.bitwise_or_(0)
+
+    def zero(self) -> None:
+        self.raw.zero_()
+
+    def scramble(self, byte: int) -> None:
+        """Make of what is there something that no kernel has written, different for each byte from 1 to 255."""
+        self.raw.bitwise_xor_(byte)
 
     def mend_guards(self) -> None:
         for guard in self._guards():
@@ -105,6 +113,18 @@ class HostTensor(SharedTensor):
         self._place(torch.frombuffer(self._memory, dtype=torch.uint8))
 
 
+class Left(Enum):
+    """What outputs hold before a launch."""
+
+    POISON = auto()
+    """What no kernel would leave: one that writes not everything is found out by it."""
+    OWN = auto()
+    """What is there: the kernel's answers to something else, as where it is used again and again."""
+    SCRAMBLED = auto()
+    """What is there, made unrecognisable: somebody else's data, as memory that is used again may hold."""
+    ZEROS = auto()
+
+
 class BufferSet:
     """One tensor per pointer argument of `launch`, in order."""
 
@@ -123,15 +143,24 @@ class BufferSet:
     def descriptors(self) -> tuple[int, ...]:
         return tuple(shared.descriptor for shared in self.tensors.values())
 
-    def fill(self, values: dict[str, torch.Tensor], without: Checks = NONE, *, stale: bool = False) -> None:
-        """Write new contents into the same places, and poison the outputs, or leave them `stale`, as they are."""
+    def fill(
+        self, values: dict[str, torch.Tensor], without: Checks = NONE, *, left: Left = Left.POISON, byte: int = 1
+    ) -> None:
+        """Write new contents into the same places, and into outputs what a launch is to find `left` there; `byte` is
+        for what is scrambled."""
         for name, value in values.items():
             self.tensors[name].tensor.copy_(value)
-        for argument in self.signature.of(Role.OUTPUT):
-            if stale:
-                self.tensors[argument.name].touch()
-            elif Check.POISON not in without:
-                self.tensors[argument.name].poison()
+        for argument in self.signature.of(Role.OUTPUT) if Check.POISON not in without else ():
+            output = self.tensors[argument.name]
+            match left:
+                case Left.POISON:
+                    output.poison()
+                case Left.OWN:
+                    output.touch()
+                case Left.SCRAMBLED:
+                    output.scramble(byte)
+                case Left.ZEROS:
+                    output.zero()
         for shared in self.tensors.values():
             shared.mend_guards()
 

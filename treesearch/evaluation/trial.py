@@ -14,7 +14,7 @@ import torch
 
 from treesearch.evaluation import clock, conditions, imports, verify
 from treesearch.evaluation.baselines import Baselines
-from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation.buffers import BufferSet, Left
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.calls import Call
 from treesearch.evaluation.candidate import Candidate, Failed, Reading
@@ -34,9 +34,9 @@ SCREENED = 4
 """Nominal samples after which a kernel can turn out to be clearly slower than the incumbent."""
 CLEARLY_SLOWER = 3.0
 """Times the incumbent's median that even the fastest of them then takes."""
-STALE = 0.5
-"""Share of the calls before which outputs hold the answers of an earlier one, as where a kernel is used, instead
-of poison: a kernel that writes only over poison would be right here, and wrong for its users."""
+LEFT = {Left.POISON: 0.4, Left.OWN: 0.25, Left.SCRAMBLED: 0.2, Left.ZEROS: 0.15}
+"""How often a launch finds what in its outputs. A kernel that writes only over poison would be right on poison alone,
+and wrong for its users; so would one that writes over its own answers as well, and over nothing else."""
 WATCHED = 3
 WARM = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
@@ -237,7 +237,8 @@ class Trial:
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
         before = self.answered.get(index, call)  # of this very call they would be right
-        self._fill(index, values, stale=before is not call and self.chance.random() < STALE)
+        (left,) = self.chance.choices(list(LEFT), list(LEFT.values()))
+        self._fill(index, values, left=Left.POISON if left is Left.OWN and before is call else left)
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
@@ -320,8 +321,8 @@ class Trial:
         single = Timing(tuple(self.samples[KERNEL]))
         return (late and self._times() == 1) or (self._outclassed() and clock.slowed(single, self.bursts) == single)
 
-    def _fill(self, index: int, values: dict[str, torch.Tensor], *, stale: bool = False) -> None:
-        self.sets[index].fill(values, self.without, stale=stale and Check.POISON not in self.without)
+    def _fill(self, index: int, values: dict[str, torch.Tensor], *, left: Left = Left.POISON) -> None:
+        self.sets[index].fill(values, self.without, left=left, byte=self.chance.randint(1, 255))
         self.lane.join()
 
     def _snapshot(self, index: int) -> list[torch.Tensor]:
