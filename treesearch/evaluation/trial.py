@@ -238,7 +238,8 @@ class Trial:
         crossing = candidate.crossing()
         before = self.answered.get(index, call)  # of this very call they would be right
         (left,) = self.chance.choices(list(LEFT), list(LEFT.values()))
-        self._fill(index, values, left=Left.POISON if left is Left.OWN and before is call else left)
+        # Poison until something was right: so a kernel that writes nothing is told that, rather than that it is wrong.
+        self._fill(index, values, left=left if self.checks and before is not call else Left.POISON)
         subjects = list(self.samples) if call.nominal else [KERNEL]
         self.chance.shuffle(subjects)
         snapshot: list[torch.Tensor] = []
