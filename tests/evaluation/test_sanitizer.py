@@ -195,6 +195,59 @@ def test_racecheck_follows_an_mbarrier_only_for_threads_that_arrive_on_it(row_su
         assert bool(said.races) == (who == 1)
 
 
+MEETING = r"""
+#include "problem.h"
+__device__ void meet() { asm volatile("BARRIER" ::: "memory"); }
+__global__ void sums(const float* x, float* out) {
+    __shared__ float kept[x_dim1];
+    const int lane = threadIdx.x % 32, row = blockIdx.x * x_dim1;
+    if (threadIdx.x < 32) {
+        for (int i = lane; i < x_dim1; i += 32) kept[i] = x[row + i];
+        meet();
+    } else {
+        meet();
+        float sum = 0;
+        for (int j = 0; j < x_dim1; ++j) sum += kept[j];
+        for (int i = lane; i < x_dim1; i += 32) out[row + i] = sum;
+    }
+}
+extern "C" int launch(const float* x, float* out, void*, cudaStream_t stream) {
+    sums<<<x_dim0, 64, 0, stream>>>(x, out);
+    return (int)cudaGetLastError();
+}
+"""
+"""One warp fills a row, another sums it, and they meet, each at a place of its own in the code."""
+ALIGNED, UNALIGNED = "bar.sync 1, 64;", "barrier.sync 1, 64;"
+
+
+@pytest.mark.gpu
+def test_synccheck_wants_all_that_meet_at_an_aligned_barrier_at_one_instruction(row_sums: Problem) -> None:
+    """Why its reports are no proof where warps meet at named barriers; this test tells when that has changed."""
+    from treesearch.evaluation.cuda import device
+
+    for barrier in (ALIGNED, UNALIGNED):
+        built = build(row_sums, CUDA, MEETING.replace("BARRIER", barrier))
+        assert built.library is not None, built.error
+        said = sanitizer.sanitize(built.library, row_sums, device.cudart(), 60)
+        assert (said.findings, said.races, said.not_run) == ("", "", "")
+        assert bool(said.divergence) == (barrier == ALIGNED)
+
+
+@pytest.mark.nvcc
+def test_a_kernel_with_named_barriers_is_known_by_its_machine_code(row_sums: Problem) -> None:
+    if CUDA.disassembler is None or CUDA.disassembler.tool() is None:
+        pytest.skip("cuobjdump is absent")
+    vote = HONEST["shared memory"].replace("__syncthreads();", "if (__syncthreads_or(kept[i] > 3)) return;")
+    for source, named in (
+        (MEETING.replace("BARRIER", ALIGNED), True),
+        (MEETING.replace("BARRIER", UNALIGNED), True),
+        (LAUNCH.replace("BODY", HONEST["shared memory"]), False),
+        (LAUNCH.replace("BODY", vote), False),
+    ):
+        (mix,) = build(row_sums, CUDA, source).mixes
+        assert (mix.has(sass.NAMED_BARRIER), mix.has("barrier")) == (named, not named)
+
+
 @pytest.mark.nvcc
 def test_a_kernel_with_mbarriers_is_known_by_its_machine_code(row_sums: Problem) -> None:
     if CUDA.disassembler is None or CUDA.disassembler.tool() is None:
@@ -213,6 +266,18 @@ def test_races_are_doubted_unless_threads_wait_on_mbarriers() -> None:
     both = Sanitized("memcheck: Invalid read", sanitizer.TOOLS, "", 1.0, said.races)
     assert both.among_mbarriers().doubt == "memcheck: Invalid read"
     assert both.doubt == f"memcheck: Invalid read\n{said.races}"
+
+
+def test_divergence_is_doubted_unless_warps_meet_at_named_barriers() -> None:
+    said = Sanitized("", sanitizer.TOOLS, "", 1.0, "racecheck: Race", "synccheck: Divergent thread(s) in block")
+    assert said.doubt == f"{said.divergence}\n{said.races}"
+    among = said.among_named_barriers()
+    assert among.doubt == said.races
+    assert "no proof" in among.not_run
+    neither = among.among_mbarriers()
+    assert neither.doubt == ""
+    assert neither.not_run.count("no proof") == 2
+    assert Sanitized("memcheck: Invalid read", (), "", 1.0).among_named_barriers().doubt == "memcheck: Invalid read"
 
 
 def test_what_is_said_is_bounded() -> None:

@@ -23,7 +23,7 @@ LIMITS = sandbox.Limits(memory=4 << 30, file=32 << 20)
 """A listing that is longer is cut off, and the functions behind that are missing."""
 TEMPORARY_BYTES = 256 << 20
 LISTING = "listing.txt"
-KEPT = "mixes.json"
+KEPT = "instructions.json"
 MOST_FUNCTIONS = 64
 
 

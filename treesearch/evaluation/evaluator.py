@@ -25,7 +25,7 @@ from treesearch.evaluation.trial import Attempted, Outcome, Trial
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Seen
 from treesearch.languages import Language
-from treesearch.languages.sass import MBARRIER
+from treesearch.languages.sass import MBARRIER, NAMED_BARRIER
 from treesearch.problem.reference import Reference
 from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Status
 
@@ -223,6 +223,8 @@ class Evaluator:
             said = self._lane.inspect(attempted.built.library, self.problem, seconds)
         if any(mix.has(MBARRIER) for mix in attempted.built.mixes):
             said = said.among_mbarriers()
+        if any(mix.has(NAMED_BARRIER) for mix in attempted.built.mixes):
+            said = said.among_named_barriers()
         return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
 
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:

@@ -18,10 +18,12 @@ class Sanitized:
     seconds: float
     races: str = ""
     """What racecheck reports of accesses to shared memory, in its words and bounded."""
+    divergence: str = ""
+    """What synccheck reports of barriers, likewise."""
 
     @property
     def doubt(self) -> str:
-        return "\n".join(filter(None, (self.findings, self.races)))
+        return "\n".join(filter(None, (self.findings, self.divergence, self.races)))
 
     def among_mbarriers(self) -> Sanitized:
         """The same of a kernel whose threads wait on mbarriers, of which racecheck's reports prove nothing.
@@ -32,8 +34,24 @@ class Sanitized:
         """
         if not self.races:
             return self
-        reported = "racecheck reports races, which is no proof where threads wait on mbarriers"
-        return replace(self, races="", not_run=self.not_run or reported)
+        return self._unproven("racecheck reports races, which is no proof where threads wait on mbarriers", races="")
+
+    def among_named_barriers(self) -> Sanitized:
+        """The same of a kernel in which some warps meet at a barrier of their own, of which synccheck proves nothing.
+
+        It expects all that block at such a barrier to do so at one instruction. PTX asks that of the threads of a warp
+        alone, warps with different roles come to one barrier at places of their own, and a compiler that specializes a
+        loop for some warps makes such places of a single `bar.sync` in the source (CUDA 13.0, seen in kernels of each
+        kind). `__syncthreads()`, of which CUDA does ask it, is no named barrier.
+        """
+        if not self.divergence:
+            return self
+        return self._unproven(
+            "synccheck reports divergence, which is no proof where warps meet at named barriers", divergence=""
+        )
+
+    def _unproven(self, why: str, **dropped: str) -> Sanitized:
+        return replace(self, not_run="; ".join(filter(None, (self.not_run, why))), **dropped)
 
 
 UNINSPECTED = Sanitized("", (), "not run: there is no sanitizer for such kernels", 0.0)

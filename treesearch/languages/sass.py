@@ -15,9 +15,14 @@ from treesearch.languages.symbols import demangled
 
 MBARRIER = "mbarrier"
 """The class of instructions that threads arrive on and wait for barriers in shared memory by."""
+NAMED_BARRIER = "named barrier"
+"""The class of instructions by which a number of a block's warps meet; `barrier` is what a whole block meets at."""
 
 _FUNCTION = re.compile(r"^\s+Function : (\S+)$")
-_INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T\d]+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)")
+_INSTRUCTION = re.compile(
+    r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T\d]+\s+)?(BAR\.[^;]*|[A-Z][A-Z0-9_]*(?:\.\w+)*)"
+)
+"""An opcode; of a barrier its operands too, which say who meets there."""
 
 _CLASSES = Classes(
     (
@@ -45,7 +50,8 @@ _CLASSES = Classes(
         (r"STL", "local store (spill or array)"),
         (r"LD\b|ST\b", "generic load or store"),
         (r"ATOM|RED\b|REDG|REDS", "atomic"),
-        (r"BAR\b|UCGABAR", "barrier"),
+        (r"BAR\.[\w.]+\s+0x0\s*(?:,\s*!?U?P[T\d]+\s*)*$|UCGABAR", "barrier"),  # no count of threads, perhaps a vote
+        (r"BAR\b", NAMED_BARRIER),
         (r"SYNCS|ARRIVES|USYNCS", MBARRIER),
         (r"(?:LDG)?DEPBAR|WARPGROUP|UTMACMDFLUSH|UTMACCTL", "wait for copy or tensor core"),
         (r"MEMBAR|(?:CGA)?ERRBAR|FENCE|CCTL", "fence"),

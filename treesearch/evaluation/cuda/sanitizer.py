@@ -28,8 +28,8 @@ from treesearch.problem.reference import Reference
 from treesearch.records import Argument, Problem, Role
 
 NAME = "compute-sanitizer"
-RACECHECK = "racecheck"
-TOOLS = ("memcheck", "initcheck", "synccheck", RACECHECK)
+SYNCCHECK, RACECHECK = "synccheck", "racecheck"
+TOOLS = ("memcheck", "initcheck", SYNCCHECK, RACECHECK)
 """Racecheck comes last: on a kernel that works in shared memory it takes half a minute, the others a second each."""
 FOUND = 86
 """Exit code that the tool gives where it found something. Its words are shown, and never parsed: a kernel can print
@@ -72,8 +72,9 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float) -> Sa
                 not_run = said.not_run
                 break
             found[name] = said.findings
-    ended, races = tuple(found), found.pop(RACECHECK, "")
-    return Sanitized("\n".join(filter(None, found.values())), ended, not_run, time.monotonic() - started, races)
+    ended, races, divergence = tuple(found), found.pop(RACECHECK, ""), found.pop(SYNCCHECK, "")
+    findings = "\n".join(filter(None, found.values()))
+    return Sanitized(findings, ended, not_run, time.monotonic() - started, races, divergence)
 
 
 @dataclass(frozen=True)
