@@ -141,13 +141,19 @@ def bench() -> Iterator[Bench]:
         buffers.close()
 
 
+def launched(child: Child, question: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a question that is announced, and begun."""
+    assert child.ask(question, 10) == {}
+    return child.ask({}, 10)
+
+
 @pytest.mark.parametrize("source", [RIGHT, OTHER_NAMES], ids=["by name", "by order"])
 def test_new_weights_and_buffers_appear_behind_the_same_pointers(bench: Bench, source: str) -> None:
     with bench.started(source) as (child, ready):
         assert ready == {}
         for seed, index in enumerate((0, 1, 0, 0)):
             right = bench.fill(index, 10 + seed)
-            reply = child.ask({"set": index, "scalars": []}, 10)
+            reply = launched(child, {"set": index, "scalars": []})
             assert reply["code"] == 0
             assert reply["nanoseconds"] > 0
             torch.testing.assert_close(bench.output(index), right)
@@ -158,20 +164,20 @@ def test_a_burst_answers_once_with_the_time_of_all_its_calls(bench: Bench) -> No
     with bench.started(slow) as (child, _):
         right = [bench.fill(index, index) for index in range(2)]
         started = time.monotonic()
-        reply = child.ask({"burst": [1, 0, 1, 0, 1], "scalars": [[]] * 5}, 10)
+        reply = launched(child, {"burst": [1, 0, 1, 0, 1], "scalars": [[]] * 5})
         taken = time.monotonic() - started
         assert 0.1 <= reply["nanoseconds"] / 1e9 <= taken
         for index in range(2):
             torch.testing.assert_close(bench.output(index), right[index])
-        assert child.ask({"burst": [1, 0], "scalars": [[], []], "idle": True}, 10)["nanoseconds"] < 2e7
-        assert child.ask({}, 10) == {}
+        assert launched(child, {"burst": [1, 0], "scalars": [[], []], "idle": True})["nanoseconds"] < 2e7
+        assert launched(child, {}) == {}
 
 
 def test_a_warm_launch_is_the_second_of_two_and_answers(bench: Bench) -> None:
     with bench.started(RIGHT) as (child, _):
         right = bench.fill(1, 5)
         bench.output(1).fill_(float("nan"))
-        reply = child.ask({"warm": 1, "scalars": []}, 10)
+        reply = launched(child, {"warm": 1, "scalars": []})
         assert reply["nanoseconds"] > 0
         torch.testing.assert_close(bench.output(1), right)
 
@@ -327,7 +333,7 @@ def test_a_failure_after_the_start_is_told_as_well(bench: Bench) -> None:
     with bench.started(source) as (child, _):
         bench.fill(0, 8)
         bench.sets[0].tensors["x"].tensor[0, 0] = 7
-        reply = child.ask({"set": 0, "scalars": []}, 10)
+        reply = launched(child, {"set": 0, "scalars": []})
         assert (reply["failed"], reply["error"]) == ("crashed", "SystemExit: 0 (line 12 of the module, in forward)")
 
 

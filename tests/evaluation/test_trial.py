@@ -242,8 +242,9 @@ def test_what_a_forged_clock_hides_in_each_launch_adds_up_in_a_burst(prepare: Tr
 
 def test_a_process_that_answers_slowly_does_not_excuse_its_bursts(prepare: Try) -> None:
     """What it takes to launch nothing is subtracted: a candidate could make that as long as it likes."""
-    asks = "t.sleep(0.05) if 'set' not in s and 'burst' not in s else 0"
-    slow = f"import json; own = json.loads; json.loads = lambda s: [{asks}, own(s)][1]"
+    asked = "import json; own = json.loads; said = ['']; json.loads = lambda s: [said.append(s), own(s)][1]"
+    asks = "t.sleep(0.05) if 'set' not in said[-1] and 'burst' not in said[-1] else 0"
+    slow = f"{asked}; import os; read = os.read; os.read = lambda *given: [{asks}, read(*given)][1]"
     above = FORGED.replace('run("import time;', f'run("import time as t; {slow}; import time;')
     source = kernel(above=above, before="spin(20000);")
     trial, run = prepare(source)

@@ -1,8 +1,10 @@
 """The controller's side of the process that runs one candidate: what it is asked, and the controller's own readings.
 
-Every question is asked in the same way: the line is put into the pipe while the process is stopped, the process is
-continued, its answer is awaited, and it is stopped again. So nothing that it left running sees new contents before it
-is asked about them, and the controller's readings around different questions compare.
+Every question is asked in the same way: a line is put into the pipe while the process is stopped, the process is
+continued, its answer is awaited, and it is stopped again. What is timed is announced by one line and begun by another:
+contents come in between, when the process has parsed the first and waits for the second. So nothing that it left
+running sees new contents before its clock is about to start, and the controller's readings around different questions
+compare.
 """
 
 from __future__ import annotations
@@ -136,15 +138,23 @@ class Candidate:
         """
         return min(self._timed({})[1], self._longest_question)
 
-    def launch(self, index: int, scalars: Scalars) -> Reading:
-        """One launch on a set of buffers."""
-        reply, outside = self._timed({"set": index, "scalars": scalars})
+    def announce(self, index: int, scalars: Scalars) -> None:
+        """Have it make ready for a launch on a set of buffers, whose contents come afterwards."""
+        self._announce({"set": index, "scalars": scalars})
+
+    def launch(self) -> Reading:
+        """The launch that was announced."""
+        reply, outside = self._begin()
         return Reading(_reading(reply), outside)
 
-    def burst(self, scalars: Mapping[int, Scalars]) -> tuple[float | None, float]:
-        """Launches on these sets in a row: the worker's reading of them together, where it reads them, and the
+    def announce_burst(self, scalars: Mapping[int, Scalars]) -> None:
+        """The same for launches in a row, on these sets."""
+        self._announce(_burst(scalars))
+
+    def burst(self) -> tuple[float | None, float]:
+        """The launches that were announced: the worker's reading of them together, where it reads them, and the
         controller's around them (ms)."""
-        reply, outside = self._timed(_burst(scalars))
+        reply, outside = self._begin()
         _refuse_error(reply)
         return (_reading(reply) if "nanoseconds" in reply else None), outside
 
@@ -178,9 +188,17 @@ class Candidate:
             return wants
 
     def _timed(self, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
-        """The worker's reply, and the controller's own reading around it (ms)."""
+        self._announce(message)
+        return self._begin()
+
+    def _announce(self, message: dict[str, Any]) -> None:
+        if self._ask(message):
+            raise Failed(Status.CRASHED, "the worker answered before it was to begin")
+
+    def _begin(self) -> tuple[dict[str, Any], float]:
+        """The worker's reply to what was announced, and the controller's own reading around it (ms)."""
         started = time.perf_counter()
-        reply = self._ask(message)
+        reply = self._ask({})
         return reply, 1e3 * (time.perf_counter() - started)
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:

@@ -156,9 +156,10 @@ class Duel:
     def _turn(self, candidate: Candidate, call: Call, index: int) -> Turn:
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
+        candidate.announce(index, call.scalars)
         self._fill(index, call)
         time.sleep(self.lane.settle_seconds)
-        reading = candidate.launch(index, call.scalars)
+        reading = candidate.launch()
         if call.checked:
             self._check(call, index)
         return Turn(reading.inside, reading.outside, crossing)

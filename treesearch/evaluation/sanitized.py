@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+MBARRIERS = "racecheck reports races, which is no proof where threads wait on mbarriers"
+NAMED_BARRIERS = "synccheck reports divergence, which is no proof where warps meet at named barriers"
+
 
 @dataclass(frozen=True)
 class Sanitized:
@@ -34,7 +37,7 @@ class Sanitized:
         """
         if not self.races:
             return self
-        return self._unproven("racecheck reports races, which is no proof where threads wait on mbarriers", races="")
+        return replace(self, races="", not_run=self._because(MBARRIERS))
 
     def among_named_barriers(self) -> Sanitized:
         """The same of a kernel in which some warps meet at a barrier of their own, of which synccheck proves nothing.
@@ -46,12 +49,10 @@ class Sanitized:
         """
         if not self.divergence:
             return self
-        return self._unproven(
-            "synccheck reports divergence, which is no proof where warps meet at named barriers", divergence=""
-        )
+        return replace(self, divergence="", not_run=self._because(NAMED_BARRIERS))
 
-    def _unproven(self, why: str, **dropped: str) -> Sanitized:
-        return replace(self, not_run="; ".join(filter(None, (self.not_run, why))), **dropped)
+    def _because(self, reason: str) -> str:
+        return "; ".join(filter(None, (self.not_run, reason)))
 
 
 UNINSPECTED = Sanitized("", (), "not run: there is no sanitizer for such kernels", 0.0)

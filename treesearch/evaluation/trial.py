@@ -229,13 +229,15 @@ class Trial:
         )
 
     def _visit(self, candidate: Candidate, visit: Visit, late: bool) -> None:
-        """What needs the candidate awake, then new contents, then kernel and baselines in an order drawn by lot.
+        """What needs the candidate awake, its launch announced last, then new contents, then kernel and baselines in an
+        order drawn by lot.
 
-        From the moment that new contents come the candidate is stopped until its launch.
+        From the moment that new contents come the candidate is stopped until its launch begins.
         """
         call, values, index = visit.call, visit.call.values, self.chance.randrange(self.shared)
         candidate.prepare(index, call.scalars)
         crossing = candidate.crossing()
+        candidate.announce(index, call.scalars)
         before = self.answered.get(index, call)  # of this very call they would be right
         (left,) = self.chance.choices(list(LEFT), list(LEFT.values()))
         # Poison until something was right: so a kernel that writes nothing is told that, rather than that it is wrong.
@@ -248,7 +250,7 @@ class Trial:
         for subject in subjects:
             time.sleep(self.lane.settle_seconds)
             if subject == KERNEL:
-                self._note(call, candidate.launch(index, call.scalars), crossing)
+                self._note(call, candidate.launch(), crossing)
                 self.answered[index] = call
                 snapshot = self._snapshot(index) if call.checked else []
             else:
@@ -285,8 +287,9 @@ class Trial:
 
     def _repeat(self, candidate: Candidate, call: Call, index: int, before: list[torch.Tensor]) -> None:
         """The same call again, which is right as well, and may be the same bit by bit."""
+        candidate.announce(index, call.scalars)
         self._fill(index, call.values)
-        candidate.launch(index, call.scalars)
+        candidate.launch()
         snapshot = self._snapshot(index)
         self._refuse_damage(index, call.values)
         self._check(call, snapshot)
@@ -300,11 +303,12 @@ class Trial:
         for index in order:
             candidate.prepare(index, scalars[index])
         overhead = candidate.overhead(scalars)
+        candidate.announce_burst(scalars)
         for index, call in row.items():
             self._fill(index, call.values)
             self.answered.pop(index, None)
         time.sleep(self.lane.settle_seconds)
-        inside, outside = candidate.burst(scalars)
+        inside, outside = candidate.burst()
         self.bursts.append(clock.Burst(len(row), outside, overhead, inside))
         snapshots = {index: self._snapshot(index) for index in row}
         for index, call in row.items():

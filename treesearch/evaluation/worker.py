@@ -4,10 +4,12 @@ Runs as a script in an interpreter without site packages, and imports nothing of
 candidate does to this process, there is no reference, no expected output and no verdict here to reach.
 
 It reads one JSON line that describes the call, a line `{"load": true}` before which nothing of the candidate runs, then
-one line per launch (`{"set": 0, "scalars": […]}`), and
-answers each with a line (`{"code": 0, "nanoseconds": 1234}`). A line `{}` it just answers. With `"burst": [0, 5, 3]`
-instead of a set, and scalars for each, it launches on all of these before it answers; with `"idle": true` as well it
-does everything but launch. With `"warm": 0` it launches on a set twice, and times the second launch.
+two lines per launch: one that says which (`{"set": 0, "scalars": […]}`), which it answers with `{}` when it is
+ready, and one, of whatever, that it then waits for. It launches and answers with `{"code": 0, "nanoseconds": 1234}`.
+The contents of a set may come between the two. Where the first says `{}` it does no more than answer twice. With
+`"burst": [0, 5, 3]` instead of a set, and scalars for each, it launches on all of these before it answers; with
+`"idle": true` as well it does everything but launch. With `"warm": 0` it launches on a set twice, and times the second
+launch.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from functools import partial
 from typing import Any
 
 SCALARS: dict[str, Any] = {"bool": ctypes.c_bool, "int64": ctypes.c_int64, "float64": ctypes.c_double}
+LONGEST_LINE = 64
+"""Bytes of one that says no more than that it is time to begin."""
 mappings: list[mmap.mmap] = []  # kept for the life of the process: a collected mapping would be unmapped
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -109,6 +113,8 @@ def main() -> None:
         command = json.loads(line)
         if "load" in command:
             launch, scratch = load(call)
+            replies.write("{}\n")
+            continue
         due: list[tuple[int, list[Any]]] = []
         if "set" in command:
             due = [(command["set"], command["scalars"])]
@@ -121,6 +127,8 @@ def main() -> None:
             pointers, scalars = iter(sets[index]), iter(given)
             arguments = [next(scalars) if kind in SCALARS else next(pointers) for kind in call["arguments"]]
             launches.append(partial(idle if "idle" in command else launch, *arguments, scratch))
+        replies.write("{}\n")
+        os.read(0, LONGEST_LINE)
         if "warm" in command:
             timed(launches)
         replies.write(json.dumps(timed(launches)) + "\n")

@@ -19,9 +19,7 @@ NAMED_BARRIER = "named barrier"
 """The class of instructions by which a number of a block's warps meet; `barrier` is what a whole block meets at."""
 
 _FUNCTION = re.compile(r"^\s+Function : (\S+)$")
-_INSTRUCTION = re.compile(
-    r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T\d]+\s+)?(BAR\.[^;]*|[A-Z][A-Z0-9_]*(?:\.\w+)*)"
-)
+_INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T\d]+\s+)?(BAR\.[^;]*|[A-Z][A-Z0-9_]*(?:\.\w+)*)")
 """An opcode; of a barrier its operands too, which say who meets there."""
 
 _CLASSES = Classes(

@@ -6,8 +6,8 @@ verdict here.
 
 `launch` runs once as it is and once under capture for each set of buffers; what is timed are replays of the captured
 graphs, each after the L2 cache was flushed, one at a time or in a burst; only a warm one comes right after another
-replay of its own. The lines it reads and writes are those of the CPU's worker; instead of a reading, a reply may hold
-`failed` (a status) and `error`.
+replay of its own. The lines it reads and writes are those of the CPU's worker, and one more, `{"prepare": 0, "scalars":
+[…]}`, has it capture a graph; instead of a reading, a reply may hold `failed` (a status) and `error`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 SCALARS: dict[str, Any] = {"bool": ctypes.c_bool, "int64": ctypes.c_int64, "float64": ctypes.c_double}
+LONGEST_LINE = 64
+"""Bytes of one that says no more than that it is time to begin."""
 
 
 def load(path: Path) -> Any:
@@ -204,26 +208,34 @@ def output_areas(buffers: list[dict[str, Any]], pointers: list[int]) -> list[tup
     return [(address, buffer["nbytes"]) for address, buffer in areas if buffer["output"]]
 
 
-def answer(candidate: Candidate, command: dict[str, Any], call: dict[str, Any]) -> dict[str, Any]:
-    if "load" in command:
-        candidate.load()
-        for index in range(len(candidate.sets)):
-            candidate.prepare(index, call["scalars"])
-        return {"launches": [[*launch, times] for launch, times in candidate.nodes.launches.items()]}
-    if "prepare" in command:
-        candidate.prepare(command["prepare"], command["scalars"])
-        return {}
+def loaded(candidate: Candidate, call: dict[str, Any]) -> dict[str, Any]:
+    """Load the candidate's library and capture its graphs; what these launch."""
+    candidate.load()
+    for index in range(len(candidate.sets)):
+        candidate.prepare(index, call["scalars"])
+    return {"launches": [[*launch, times] for launch, times in candidate.nodes.launches.items()]}
+
+
+def ready(candidate: Candidate, command: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    """What a command is to do once it is time to begin."""
     if "burst" in command:
-        sets = zip(command["burst"], command["scalars"], strict=True)
-        candidate.burst([(None if "idle" in command else candidate.prepare(*each), each[0]) for each in sets])
-        return {"code": 0}
+        sets = list(zip(command["burst"], command["scalars"], strict=True))
+        replays = [(None if "idle" in command else candidate.prepare(*each), each[0]) for each in sets]
+        return partial(burst, candidate, replays)
     if "set" in command:
-        return {"code": 0, "nanoseconds": candidate.timed(candidate.prepare(command["set"], command["scalars"]))}
+        return partial(timed, candidate, candidate.prepare(command["set"], command["scalars"]))
     if "warm" in command:
-        graph = candidate.prepare(command["warm"], command["scalars"])
-        return {"code": 0, "nanoseconds": candidate.timed(graph, warm=True)}
-    candidate.timed(None)  # how long everything takes but the replay itself
-    return {}
+        return partial(timed, candidate, candidate.prepare(command["warm"], command["scalars"]), warm=True)
+    return partial(timed, candidate, None)  # how long everything takes but the replay itself
+
+
+def burst(candidate: Candidate, replays: list[tuple[int | None, int]]) -> dict[str, Any]:
+    candidate.burst(replays)
+    return {"code": 0}
+
+
+def timed(candidate: Candidate, graph: int | None, *, warm: bool = False) -> dict[str, Any]:
+    return {"code": 0, "nanoseconds": candidate.timed(graph, warm=warm)}
 
 
 def main() -> None:
@@ -236,7 +248,18 @@ def main() -> None:
         candidate = Candidate(cuda, call)
         replies.write("{}\n")
         for line in commands:
-            replies.write(json.dumps(answer(candidate, json.loads(line), call)) + "\n")
+            command = json.loads(line)
+            if "load" in command:
+                reply: dict[str, Any] = loaded(candidate, call)
+            elif "prepare" in command:
+                candidate.prepare(command["prepare"], command["scalars"])
+                reply = {}
+            else:
+                begin = ready(candidate, command)
+                replies.write("{}\n")
+                os.read(0, LONGEST_LINE)
+                reply = begin()
+            replies.write(json.dumps(reply) + "\n")
     except Failed as failure:
         replies.write(json.dumps({"failed": failure.status, "error": str(failure)}) + "\n")
 

@@ -28,6 +28,8 @@ from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Broken, 
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
+LONGEST_LINE = 64
+"""Bytes of one that says no more than that it is time to begin."""
 
 
 def import_candidate(file: Path) -> ModuleType:
@@ -63,9 +65,6 @@ def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
 
 def answer(ready: Sequence[Bare], subjects: Sequence[Subject], command: dict[str, Any]) -> dict[str, Any]:
     """Sets beyond those that have a model are the first model's, which keeps its parameters and buffers."""
-    if "prepare" in command:
-        turn(ready, subjects, KERNEL, command["prepare"], command["scalars"])
-        return {}
     if "set" in command:
         return {"code": 0, "nanoseconds": turn(ready, subjects, KERNEL, command["set"], command["scalars"])}
     if "warm" in command:
@@ -87,7 +86,7 @@ def turn(ready: Sequence[Bare], subjects: Sequence[Subject], which: str, index: 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    commands, replies = sys.stdin, os.fdopen(int(sys.argv[1]), "w", buffering=1)
+    commands, replies = os.fdopen(0, "r"), os.fdopen(int(sys.argv[1]), "w", buffering=1)
     call = json.loads(commands.readline())
     file = Path(call["library"])
     try:
@@ -98,10 +97,14 @@ def main() -> None:
             ready: Sequence[Bare] = bare[: call["models"]]
             for line in commands:
                 command = json.loads(line)
+                reply: dict[str, Any] = {}
                 if "load" in command:  # nothing of the candidate's runs before
                     ready = load(call, bare)
-                    reply: dict[str, Any] = {}
+                elif "prepare" in command:
+                    turn(ready, subjects, KERNEL, command["prepare"], command["scalars"])
                 else:
+                    replies.write("{}\n")
+                    os.read(0, LONGEST_LINE)
                     reply = answer(ready, subjects, command)
                 replies.write(json.dumps(reply) + "\n")
     except Broken as failure:
