@@ -41,6 +41,8 @@ WATCHING = (
     "inotify_init inotify_init1 inotify_add_watch fanotify_mark cachestat fadvise64 readahead preadv2 pwritev2".split()
 )
 """Ways to see what other processes do with files, or what an earlier process has left in the page cache."""
+SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority".split()
+"""Ways to have the thread that starts a clock wait for others, which work meanwhile on what it is to time."""
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""
 ASYNCHRONOUS = 0x5452
@@ -85,7 +87,7 @@ def for_kernel(*, network: bool, processes: bool, signals: bool) -> list[Rule]:
     """
     rules = [Rule(name) for name in NETWORK] if network else []
     if processes:
-        rules += [Rule(name) for name in (*PROCESSES, *SIGNALS, *WATCHING)]
+        rules += [Rule(name) for name in (*PROCESSES, *SIGNALS, *WATCHING, *SCHEDULING)]
         rules += [Rule("clone", argument=0, needed=CLONE_THREAD), Rule("ioctl", argument=1, refused=(ASYNCHRONOUS,))]
         rules += [Rule("fcntl", argument=1, refused=(SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY))]
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
