@@ -17,6 +17,7 @@ from treesearch.evaluation.stress import (
     JOLT,
     SORTED,
     STRESS,
+    STRIPED,
     Change,
     align,
     altered,
@@ -34,6 +35,8 @@ Scalars = tuple[bool | int | float, ...]
 
 NOMINAL = "nominal"
 SHRINK = (1.0, 0.25, 0.0625)
+REDRAWN = 4
+"""Draws of contents among which some make answers of small sums of large terms, before such answers are put up with."""
 KEPT_SHARE = 0.3
 """Share of the memory that is free for keeping contents and answers; what does not fit is made again when needed."""
 MOST_EXCITABLE, MOST_MOVED = 8, 0.75
@@ -118,13 +121,19 @@ class Drawer:
 
     def stressed(self, kind: str, seed: int) -> Call | None:
         """A stressed call, its inputs shrunk until the answer fits, or None where no such call exists."""
+        for number in range(REDRAWN if kind == STRIPED else 0):
+            if call := self.call(kind, seed + number, steady=True):
+                return call
         for scale in (1.0,) if kind in self.reference.stress else SHRINK:
             if call := self.call(kind, seed, scale):
                 return call
         return None
 
-    def call(self, kind: str, seed: int, scale: float = 1.0, model_seed: int | None = None) -> Call | None:
-        """One call, or None where the reference fails on it, or its answer is too large or not finite."""
+    def call(
+        self, kind: str, seed: int, scale: float = 1.0, model_seed: int | None = None, *, steady: bool = False
+    ) -> Call | None:
+        """One call, or None where the reference fails on it, or its answer is too large or not finite; or, where it is
+        to be `steady`, where that does not survive that its operands are rounded."""
         call = Call(self, kind, seed, scale, checked=True, model_seed=model_seed)
         try:
             inputs, state = self._drawn(call)
@@ -135,7 +144,7 @@ class Drawer:
             return None
         if not largest <= self.limit or largest == float("inf"):
             return None
-        if kind == GAINS and self._excitable(call, inputs, state, answers):
+        if (steady or kind == GAINS) and self._excitable(call, inputs, state, answers):
             return None
         self.largest = max(self.largest, largest)
         call.keep(replace(self._arrange(inputs, state), answers=answers))
@@ -207,7 +216,7 @@ class Drawer:
 
     def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
-        wrong: recurrent networks of random weights are that way."""
+        wrong: recurrent networks of random weights are that way, and rows of a product that nearly cancel."""
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3)
         rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
         about = {name: jolted(tensor, generator) for name, tensor in state.items()}, call.model_seed, rounded

@@ -9,7 +9,7 @@ import torch
 
 from treesearch.problem.reference import Value
 
-ALIGNED, GAINS, SORTED = "aligned", "gains", "sorted"
+ALIGNED, GAINS, SORTED, STRIPED = "aligned", "gains", "sorted", "striped"
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 JOLT = 2.0**-11
@@ -86,13 +86,14 @@ STRESS: dict[str, Change] = {
     "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
     SORTED: lambda x, _: x.sort(dim=-1, descending=True).values,
-    "striped": _striped,
+    STRIPED: _striped,
     ALIGNED: lambda x, _: x,
     GAINS: lambda x, _: x,
 }
 """How each kind of stress changes a nominal floating-point input (as float32). `weights` and `gains` (`regained`)
 change only weights, how `aligned` does depends on the shapes of all tensors of the call (`align`), and only the largest
-input is `sorted`: of two whose rows all look alike, sums of products may nearly cancel, which no rounding survives."""
+input is `sorted`: of two whose rows all look alike, sums of products may nearly cancel, which no rounding survives. Of
+two that are `striped` they do so now and then; such draws are avoided."""
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
