@@ -211,6 +211,42 @@ def test_an_honest_kernel_bears_no_label_and_sleeps_when_nothing_is_asked(prepar
     assert len(trial.busy) == WATCHED
 
 
+WATCHES = """
+// Notes when new contents first showed behind each pointer, in a process that takes long to parse a question.
+static const float* volatile places[64]; static volatile float seen[64]; static volatile long long since[64];
+static float last[64]; static volatile int known = 0;
+static long long now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000LL + t.tv_nsec; }
+static void* watch(void*) {
+    for (;; usleep(50))
+        for (int i = 0; i < known; ++i)
+            if (float value = places[i][0]; value != seen[i]) seen[i] = value, since[i] = now();
+    return nullptr;
+}
+__attribute__((constructor)) static void start() {
+    auto ensure = (int (*)())dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
+    auto run = (int (*)(const char*))dlsym(RTLD_DEFAULT, "PyRun_SimpleString");
+    auto release = (void (*)(int))dlsym(RTLD_DEFAULT, "PyGILState_Release");
+    int state = ensure();
+    if (run("import json, time; own = json.loads; json.loads = lambda s: [time.sleep(0.03), own(s)][1]")) abort();
+    release(state);
+    pthread_t thread;
+    pthread_create(&thread, nullptr, watch, nullptr);
+}
+"""
+EARLY = """
+    int i = 0;
+    while (i < known && places[i] != x) ++i;
+    if (i == known) places[i] = x, seen[i] = last[i] = x[0], ++known;
+    if (x[0] != last[i] && seen[i] == x[0] && now() - since[i] > 20000000) return 7;
+    last[i] = x[0];
+"""
+
+
+def test_no_thread_sees_new_contents_while_a_question_is_parsed(prepare: Try) -> None:
+    outcome = prepare(kernel(above=WATCHES, before=EARLY))[1]()
+    assert outcome.measurement.kernel.samples
+
+
 def test_answers_that_vary_are_right_and_labelled(prepare: Try) -> None:
     source = kernel(after="static int n = 0; ++n; for (int64_t i = 0; i < x_numel; ++i) out[i] *= 1 + n * 1e-7f;")
     assert prepare(source)[1]().labels == (Label.VARYING,)

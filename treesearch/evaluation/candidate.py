@@ -42,6 +42,8 @@ IDLE_SECONDS = 0.004
 """How long a process that was asked nothing is watched."""
 LONGEST_IDLE_SECONDS = 0.05
 """How long one that wants to run is, at the most: on a busy machine honest threads wait for their turn to sleep."""
+LONGEST_STOP_SECONDS = 0.05
+"""How long it is waited for threads to stop: one that sleeps in the driver where no signal reaches it does not."""
 BUSY_SHARE = 0.5
 """Share of a core; less may be the interpreter, or the machine's own doings."""
 
@@ -192,8 +194,12 @@ class Candidate:
         return self._begin()
 
     def _announce(self, message: dict[str, Any]) -> None:
+        """What follows finds every thread stopped, and not merely about to be."""
         if self._ask(message):
             raise Failed(Status.CRASHED, "the worker answered before it was to begin")
+        family, end = processes.family(self._child.process.pid), time.monotonic() + LONGEST_STOP_SECONDS
+        while Check.STOPPED not in self._without and not processes.stopped(family) and time.monotonic() < end:
+            time.sleep(0)
 
     def _begin(self) -> tuple[dict[str, Any], float]:
         """The worker's reply to what was announced, and the controller's own reading around it (ms)."""

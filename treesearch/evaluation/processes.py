@@ -30,6 +30,11 @@ def runnable(processes: Iterable[int]) -> bool:
     return any("R" in _states(process) for process in processes)
 
 
+def stopped(processes: Iterable[int]) -> bool:
+    """Whether no thread of the processes can go on by itself."""
+    return all(set(_states(process)) <= {"T", "t", "Z", "X"} for process in processes)
+
+
 def _states(process: int) -> str:
     """One letter for each thread: R, S, T, …"""
     states = ""
