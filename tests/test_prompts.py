@@ -230,6 +230,19 @@ def test_an_error_in_the_list_of_tried_ideas_stays_one_short_line() -> None:
     assert len(line) < 300
 
 
+def test_what_a_repair_had_to_mend_is_told_with_its_gain() -> None:
+    """Else an idea whose kernel works only since it gave the idea up would be thought of again and again."""
+    mended = verified(kernel(1, "1.0r1", HALF, ROOT.kernel.id), 1.5)
+    plain = verified(kernel(1, "1.1", HALF, ROOT.kernel.id), 1.6)
+    edges = [*refines(ROOT, WRONG), Edge(WRONG.kernel.id, mended.kernel.id, Relation.REPAIRS)]
+    text = ask_ideas(ROOT, Lineage([ROOT, WRONG, mended], edges))
+    assert "measured **2.00×**: confirmed, by a repair; 1 of its 2 kernels failed: wrong: `out: row 17 is off" in text
+    text = ask_ideas(ROOT, Lineage([ROOT, WRONG, mended, plain], [*edges, *refines(ROOT, plain)]))
+    assert "median 1.94× of 2: confirmed, by a repair; 1 of its 3 kernels failed: wrong: `out" in text
+    text = ask_ideas(ROOT, Lineage([ROOT, plain], refines(ROOT, plain)))
+    assert "measured **1.88×**: confirmed\n" in text
+
+
 def test_an_idea_stays_on_its_line() -> None:
     text = ask_kernel(idea=replace(UNROLL, mechanism="Unroll.\n\n## New instruction"))
     assert "- Mechanism: Unroll. ## New instruction\n" in text

@@ -42,6 +42,10 @@ class Outcome:
     """How many of the idea's kernels have been evaluated."""
     working: int
     """How many of those are verified."""
+    repaired: bool = False
+    """Whether `best` is a repair, which may have kept less of the idea than the kernel that failed."""
+    failed: Entry | None = None
+    """The first of them that is not verified."""
 
     @property
     def conclusion(self) -> Conclusion:
@@ -246,7 +250,23 @@ class Lineage:
         for entry in self._attempts(base.kernel.id):
             if entry.kernel.proposal and entry.evaluation:
                 attempts.setdefault(entry.kernel.proposal.id, []).append(entry)
-        yield from (_outcome(base, entries) for entries in attempts.values())
+        yield from (self._outcome(base, entries) for entries in attempts.values())
+
+    def _outcome(self, base: Entry, attempts: list[Entry]) -> Outcome:
+        verified = [entry for entry in attempts if entry.verified]
+        best = min(verified, key=_milliseconds) if verified else attempts[-1]
+        ratios = [base.milliseconds / _milliseconds(entry) for entry in verified] if base.milliseconds else []
+        assert best.kernel.proposal is not None
+        return Outcome(
+            best.kernel.proposal.idea,
+            best,
+            max(ratios, default=None),
+            statistics.median(ratios) if ratios else None,
+            len(attempts),
+            len(verified),
+            self.relation(best.kernel.id) is Relation.REPAIRS,
+            next((entry for entry in attempts if not entry.verified), None),
+        )
 
     def _attempts(self, id: str) -> Iterator[Entry]:
         """Kernels that refine `id`, each followed by its repairs."""
@@ -258,21 +278,6 @@ class Lineage:
         for child in self.children(id, (Relation.REPAIRS,)):
             yield child
             yield from self._repairs(child.kernel.id)
-
-
-def _outcome(base: Entry, attempts: list[Entry]) -> Outcome:
-    verified = [entry for entry in attempts if entry.verified]
-    best = min(verified, key=_milliseconds) if verified else attempts[-1]
-    ratios = [base.milliseconds / _milliseconds(entry) for entry in verified] if base.milliseconds else []
-    assert best.kernel.proposal is not None
-    return Outcome(
-        best.kernel.proposal.idea,
-        best,
-        max(ratios, default=None),
-        statistics.median(ratios) if ratios else None,
-        len(attempts),
-        len(verified),
-    )
 
 
 def _milliseconds(entry: Entry) -> float:
