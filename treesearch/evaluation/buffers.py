@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import random
 from enum import Enum, auto
 from typing import Any, Self
 
@@ -15,7 +16,9 @@ from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.records import Argument, Role, Signature
 
 GUARD = 4096
-"""Bytes before and after a tensor that must stay as they were: one page, which also aligns the tensor."""
+"""Bytes, at least, before and after a tensor that must stay as they were: one page."""
+ALIGNMENT = 256
+"""Bytes that kernels may count on a tensor's address to be a multiple of."""
 GUARD_BYTE = 0x5A
 PAGE = mmap.PAGESIZE
 
@@ -73,7 +76,7 @@ class SharedTensor:
         return {
             "descriptor": self.descriptor,
             "length": self._bytes.numel(),
-            "offset": GUARD,
+            "offset": self._offset,
             "nbytes": self.nbytes,
             "writable": self.writable,
             "output": self.output,
@@ -82,15 +85,15 @@ class SharedTensor:
     def close(self) -> None:
         os.close(self.descriptor)
 
-    def _place(self, memory: torch.Tensor) -> None:
-        """Put the tensor behind the first guard band of `memory` (uint8)."""
-        self._bytes = memory
-        self.raw = memory[GUARD : GUARD + self.nbytes]
+    def _place(self, memory: torch.Tensor, further: int = 0) -> None:
+        """Put the tensor behind the first guard band of `memory` (uint8), which is so many bytes longer."""
+        self._bytes, self._offset = memory, GUARD + further
+        self.raw = memory[self._offset : self._offset + self.nbytes]
         self.tensor = self.raw.view(self._dtype).view(self._shape)
         self.mend_guards()
 
     def _guards(self) -> tuple[torch.Tensor, torch.Tensor]:
-        return self._bytes[:GUARD], self._bytes[GUARD + self.nbytes :]
+        return self._bytes[: self._offset], self._bytes[self._offset + self.nbytes :]
 
 
 class HostTensor(SharedTensor):
@@ -98,7 +101,9 @@ class HostTensor(SharedTensor):
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, *, writable: bool) -> None:
         super().__init__(shape, dtype, writable=writable)
-        length = -(-(2 * GUARD + self.nbytes) // PAGE) * PAGE
+        # No page's beginning, and each tensor's place another: nothing better than what was promised is to be relied on.
+        further = ALIGNMENT * random.randrange(1, PAGE // ALIGNMENT, 2)
+        length = -(-(2 * GUARD + further + self.nbytes) // PAGE) * PAGE
         own = os.memfd_create("treesearch", os.MFD_CLOEXEC)
         try:
             os.posix_fallocate(own, 0, length)
@@ -110,7 +115,7 @@ class HostTensor(SharedTensor):
             raise
         finally:
             os.close(own)
-        self._place(torch.frombuffer(self._memory, dtype=torch.uint8))
+        self._place(torch.frombuffer(self._memory, dtype=torch.uint8), further)
 
 
 class Left(Enum):
