@@ -101,7 +101,7 @@ class HostTensor(SharedTensor):
 
     def __init__(self, shape: tuple[int, ...], dtype: torch.dtype, *, writable: bool) -> None:
         super().__init__(shape, dtype, writable=writable)
-        # No page's beginning, and each tensor's place another: nothing better than what was promised is to be relied on.
+        # At no page's beginning, and each elsewhere: nothing better than what is promised may be relied on.
         further = ALIGNMENT * random.randrange(1, PAGE // ALIGNMENT, 2)
         length = -(-(2 * GUARD + further + self.nbytes) // PAGE) * PAGE
         own = os.memfd_create("treesearch", os.MFD_CLOEXEC)
