@@ -42,7 +42,7 @@ IDLE_SECONDS = 0.004
 """How long a process that was asked nothing is watched."""
 LONGEST_IDLE_SECONDS = 0.05
 """How long one that wants to run is, at the most: on a busy machine honest threads wait for their turn to sleep."""
-LONGEST_STOP_SECONDS = 0.05
+LONGEST_STOP_SECONDS = 0.01
 """How long it is waited for threads to stop: one that sleeps in the driver where no signal reaches it does not."""
 BUSY_SHARE = 0.5
 """Share of a core; less may be the interpreter, or the machine's own doings."""
