@@ -197,8 +197,10 @@ class Candidate:
         """What follows finds every thread stopped, and not merely about to be."""
         if self._ask(message):
             raise Failed(Status.CRASHED, "the worker answered before it was to begin")
+        if Check.STOPPED in self._without:
+            return
         family, end = processes.family(self._child.process.pid), time.monotonic() + LONGEST_STOP_SECONDS
-        while Check.STOPPED not in self._without and not processes.stopped(family) and time.monotonic() < end:
+        while not processes.stopped(family) and time.monotonic() < end:
             time.sleep(0)
 
     def _begin(self) -> tuple[dict[str, Any], float]:

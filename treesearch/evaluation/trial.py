@@ -211,8 +211,9 @@ class Trial:
         if Check.SHUFFLE not in self.without:
             self.chance.shuffle(calls)
         early = [call for call in calls if call not in burst]
-        first = next((place for place, call in enumerate(early) if call.checked), 0)
-        early[0], early[first] = early[first], early[0]  # what a process does first alone is seen to be right
+        # A checked one comes first: what a process does in its first call alone is seen as well.
+        if checked := [place for place, call in enumerate(early) if call.checked]:
+            early.insert(0, early.pop(checked[0]))
         for call in burst:
             early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
         rows = dict(zip(burst, self.deck.bursts, strict=False))
