@@ -98,6 +98,17 @@ def test_a_tool_that_takes_too_long_is_said_not_to_have_run(row_sums: Problem) -
     assert "took longer" in found.not_run
 
 
+@pytest.mark.gpu
+def test_where_races_are_not_looked_for_that_is_said(row_sums: Problem) -> None:
+    if sanitizer.tool() is None:
+        pytest.skip("compute-sanitizer is absent (it comes with the CUDA toolkit)")
+    from treesearch.evaluation.cuda import device
+
+    racing = library_of(row_sums, MISTAKEN["racecheck"])
+    found = sanitizer.sanitize(racing, row_sums, device.cudart(), 60, races=False)
+    assert (found.doubt, found.tools, found.not_run) == ("", sanitizer.TOOLS[:-1], sanitizer.LEFT_OUT)
+
+
 def test_without_the_tool_nothing_is_claimed(
     row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,18 +213,22 @@ class Evaluator:
         return Attempted(built, status, outcome.doubt, time.monotonic() - started, outcome)
 
     def inspect(self, attempted: Attempted) -> Attempted:
-        """The same attempt, if it was found right with what a sanitizer says of it."""
+        """The same attempt, if it was found right with what a sanitizer says of it.
+
+        Races are not looked for where a report of one would prove nothing, unless the figures are to be published:
+        that no race was found is worth half a minute of a winner's time, and not of every kernel's.
+        """
         if not attempted.sound or attempted.built.library is None or Check.SANITIZER in self._without:
             return attempted
         assert self._lane is not None, "it was made with the bench"
         started = time.monotonic()
+        mbarriers, named = (any(mix.has(kind) for mix in attempted.built.mixes) for kind in (MBARRIER, NAMED_BARRIER))
         with cache.timing(self._lane.lock):
             seconds = PATIENT_SECONDS if self._thorough else INSPECTION_SECONDS
-            said = self._lane.inspect(attempted.built.library, self.problem, seconds)
-        if any(mix.has(MBARRIER) for mix in attempted.built.mixes):
-            said = said.among_mbarriers()
-        if any(mix.has(NAMED_BARRIER) for mix in attempted.built.mixes):
-            said = said.among_named_barriers()
+            races = self._thorough or not (mbarriers or named)
+            said = self._lane.inspect(attempted.built.library, self.problem, seconds, races)
+        said = said.among_mbarriers() if mbarriers else said
+        said = said.among_named_barriers() if named else said
         return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
 
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:

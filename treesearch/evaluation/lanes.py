@@ -74,8 +74,8 @@ class Lane:
     """What a worker needs to know beside the call."""
     quickest: Callable[[int], float] = lambda nbytes: 0.0
     """Milliseconds that storing so many bytes takes at the very best."""
-    inspect: Callable[[Path, Problem, float], Sanitized] = lambda library, problem, seconds: UNINSPECTED
-    """What a sanitizer says of a built kernel that is to be promoted, in so many seconds."""
+    inspect: Callable[[Path, Problem, float, bool], Sanitized] = lambda *about: UNINSPECTED
+    """What a sanitizer says of a built kernel that is to be promoted, in so many seconds, races looked for or not."""
     profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
     """What a profiler reads of a built kernel that is to be promoted."""
     join: Callable[[], None] = lambda: None
@@ -169,7 +169,9 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
-        inspect=lambda library, problem, seconds: sanitizer.sanitize(library, problem, gpu.cudart(), seconds),
+        inspect=lambda library, problem, seconds, races: sanitizer.sanitize(
+            library, problem, gpu.cudart(), seconds, races=races
+        ),
         profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
         join=gpu.join,
         trim=gpu.trim,
@@ -191,7 +193,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         prepare=places.restore,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
-        inspect=lambda library, problem, seconds: UNINSPECTED,
+        inspect=lambda *about: UNINSPECTED,
         profile=lambda library, problem: (),
     )
 
