@@ -48,6 +48,8 @@ STEPS: tuple[tuple[object, str, str], ...] = (
     (Baselines, "wait", SETTING_UP[4]),
     (imports, "refused", "looking at imports"),
     (Candidate, "__init__", "starting a worker, loading the kernel"),
+    (Candidate, "announce", "announcing launches"),
+    (Candidate, "announce_burst", "announcing launches"),
     (Candidate, "launch", "launches"),
     (Candidate, "prepare", "launches"),
     (Candidate, "burst", "bursts"),

@@ -93,7 +93,7 @@ def test_a_worker_that_lies_about_its_time_wins_nothing(fight: Fight, monkeypatc
 def test_a_few_forged_readings_are_not_the_quickest_launches() -> None:
     honest, forged = Turn(inside=5.0, outside=5.6, crossing=0.4), Turn(inside=1.0, outside=5.6, crossing=0.4)
     assert honest.taken == 5.0
-    assert forged.taken == pytest.approx(5.2 - clock.MARGIN_MS - clock.MARGIN_SHARE)
+    assert forged.taken == pytest.approx(5.2 - clock.margin(1.0, 0.4))
     assert Turn(inside=5.0, outside=9.0, crossing=0.4).taken > 5.0, "interrupted before it answered: not the quickest"
 
 

@@ -25,7 +25,8 @@ from treesearch.evaluation.calls import Scalars
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.lanes import Lane, worker_command
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
-from treesearch.evaluation.walls import Walls
+from treesearch.evaluation.walls import Walls, cgroup
+from treesearch.feedback import Launch
 from treesearch.records import Problem, Protocol, Role, Status
 
 LONGEST_READING = 1 << 62
@@ -83,7 +84,7 @@ class Candidate:
         walls: Walls | None,
         without: Checks,
     ) -> None:
-        """Starts the process. The buffers hold contents already: a CUDA candidate runs once while it starts."""
+        """Starts the process, and measures what asking it takes while no code of the candidate's runs in it."""
         self._seconds = protocol.deadline_seconds
         self._left = protocol.deadline_seconds
         self._scalars = scalars
@@ -108,13 +109,13 @@ class Candidate:
         )
         try:
             self._ask(call)
+            cgroup.settle()  # on a GPU the processes before it are gone about now, and nothing is timed until they are
             everything = dict.fromkeys(range(len(sets)), scalars)
             self.overhead(everything)  # which maps the pages
             question = _cold_median(self.crossing)
             turns = _cold_median(lambda: self.overhead(everything))
             self._longest_question = GRANTED * question
             self._longest_turn = GRANTED * max(0.0, turns - question) / len(everything)
-            self.launches = launches.told(self._ask({"load": True}))
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
             raise
@@ -127,6 +128,13 @@ class Candidate:
 
     def close(self) -> None:
         self._child.close()
+
+    def load(self) -> tuple[Launch, ...]:
+        """Load the candidate; what a launch consists of, where its worker can tell.
+
+        The buffers hold contents by then: a CUDA candidate runs once for each set of them.
+        """
+        return launches.told(self._ask({"load": True}))
 
     def prepare(self, index: int, scalars: Scalars) -> None:
         """Have what a launch with other scalars needs made beforehand: the CUDA worker captures a graph for them."""

@@ -12,8 +12,17 @@ import torch
 from treesearch.records import Ratio, Timing
 
 RESAMPLES = 2000
-MARGIN_MS = 0.3
-MARGIN_SHARE = 0.25
+MARGIN_MS, MARGIN_SHARE, MARGIN_ASKING = 0.15, 0.05, 0.25
+"""What a launch may take beyond the worker's reading of it, seen from outside: so long, and such shares of the reading
+and of what asking takes.
+
+Of honest kernels the quarter of launches where it shows least leaves up to 0.08 ms on two cores that have little else
+to do, up to 0.16 ms where both are kept busy, however long the launch is (0.03 to 6 ms); on an H100 up to 0.05 ms."""
+ROW_MS, ROW_SHARE = 0.3, 0.1
+"""What launches in a row may take beyond single ones, so long together and such a share of each, before it is their
+time that counts."""
+LIE_SHARE = 0.25
+"""The share beyond which the worker lies, unless it reads as much for them itself."""
 DENIED = 1.5
 """Times its own reading that a burst takes at least, if the worker lies."""
 BURST_MS = 5.0
@@ -43,12 +52,12 @@ class Burst:
     @property
     def owned(self) -> bool:
         """Whether the worker says itself that its launches took about as long as is seen."""
-        return self.inside is not None and not _longer(self, self.inside / self.times)
+        return self.inside is not None and not _longer(self, self.inside / self.times, LIE_SHARE)
 
     @property
     def denied(self) -> bool:
         """Whether the worker's reading of the same launches is too short for all that is uncertain around them."""
-        uncertain = MARGIN_MS + self.overhead / 2
+        uncertain = ROW_MS + self.overhead / 2
         return self.inside is not None and self.outside - self.overhead > DENIED * self.inside + uncertain
 
 
@@ -70,19 +79,24 @@ def disagreement(inside: Timing, outside: Timing, crossing: Timing) -> str:
     """Why the worker's readings cannot be believed beside the controller's own around the same launches, or nothing.
 
     `crossing` is what a question to the worker takes that launches nothing: two pipe crossings and the wake-ups
-    of both processes, on a machine as busy as it is. The three are taken together, sample by sample. The margins cover
+    of both processes, on a machine as busy as it is. The three are taken together, sample by sample; `margin` covers
     what the subtraction leaves. Three launches in four have to disagree: interruptions lengthen what is seen from
     outside, on a busy machine more often than not, and nothing shortens it.
     """
     triples = zip(outside.samples, crossing.samples, inside.samples, strict=True)
     differences = sorted(around - asking - within for around, asking, within in triples)
     unexplained = differences[len(differences) // 4]
-    if unexplained <= MARGIN_MS + MARGIN_SHARE * inside.median:
+    if unexplained <= margin(inside.median, crossing.median):
         return ""
     return (
         f"the clocks disagree: {inside.median:.3g} ms in the worker, {outside.median:.3g} ms seen from outside around "
         f"the same launches, of which asking takes {crossing.median:.2g} ms"
     )
+
+
+def margin(inside: float, crossing: float) -> float:
+    """Milliseconds that the controller may see of a launch beyond the worker's reading and what asking takes."""
+    return MARGIN_MS + MARGIN_SHARE * inside + MARGIN_ASKING * crossing
 
 
 def burst_times(inside_milliseconds: float) -> int:
@@ -98,7 +112,7 @@ def hidden(inside: Timing, bursts: Sequence[Burst]) -> str:
     itself; and where they do not, its reading of them may still be too short in every burst. The quickest burst is what
     counts: interruptions lengthen bursts, and nothing shortens work that has to be done.
     """
-    least, found = _least(bursts), _slower(inside, bursts)
+    least, found = _least(bursts), _slower(inside, bursts, LIE_SHARE)
     if least and all(burst.denied for burst in least):
         found = _quickest(bursts)
     elif found is not None and found.owned:
@@ -119,14 +133,14 @@ def slowed(inside: Timing, bursts: Sequence[Burst]) -> Timing:
     whoever calls the kernel in a loop has the longer time; and what is done before a launch, or hidden from the clock
     in single launches alone, gains nothing.
     """
-    burst = _slower(inside, bursts)
+    burst = _slower(inside, bursts, ROW_SHARE)
     return inside if burst is None else Timing(tuple(max(sample, burst.each) for sample in inside.samples))
 
 
-def _slower(inside: Timing, bursts: Sequence[Burst]) -> Burst | None:
+def _slower(inside: Timing, bursts: Sequence[Burst], share: float) -> Burst | None:
     """The quickest burst, if its launches take clearly longer than single ones."""
     quickest = _quickest(bursts)
-    return quickest if quickest is not None and _longer(quickest, inside.median) else None
+    return quickest if quickest is not None and _longer(quickest, inside.median, share) else None
 
 
 def _quickest(bursts: Sequence[Burst]) -> Burst | None:
@@ -142,9 +156,10 @@ def _least(bursts: Sequence[Burst]) -> list[Burst]:
     return [replace(burst, overhead=turn * burst.times) for burst in bursts]
 
 
-def _longer(burst: Burst, single: float) -> bool:
-    """Whether its launches take longer than a single one of so many milliseconds, by more than is uncertain."""
-    return burst.each > (1 + MARGIN_SHARE) * single + MARGIN_MS / burst.times
+def _longer(burst: Burst, single: float, share: float) -> bool:
+    """Whether its launches take longer than a single one of so many milliseconds, by such a share and what is
+    uncertain."""
+    return burst.each > (1 + share) * single + ROW_MS / burst.times
 
 
 def slower_on_stress(nominal: Timing, stressed: Sequence[float]) -> str:

@@ -57,7 +57,7 @@ class Turn:
         """The worker's reading, or what is seen from outside where that is longer for certain: a few forged readings
         among many would be the quickest."""
         seen = self.outside - self.crossing
-        return max(self.inside, seen - clock.MARGIN_MS - clock.MARGIN_SHARE * self.inside)
+        return max(self.inside, seen - clock.margin(self.inside, self.crossing))
 
 
 Pair = tuple[Turn, Turn]
@@ -134,13 +134,12 @@ class Duel:
 
     @contextmanager
     def _alive(self, library: Path) -> Iterator[Candidate]:
-        call = self.first
-        for index in range(len(self.sets)):  # the CUDA worker runs a candidate once while it starts
-            self._fill(index, call)
         self.lane.prepare(library)
-        around = self.walls(library)
         about = (self.problem, self.protocol, self.lane, self.sets, library)
-        with Candidate(*about, call.scalars, around, self.without) as candidate:
+        with Candidate(*about, self.first.scalars, self.walls(library), self.without) as candidate:
+            for index in range(len(self.sets)):
+                self._fill(index, self.first)
+            candidate.load()
             yield candidate
 
     def _block(self, one: Candidate, other: Candidate, calls: Iterator[Call]) -> tuple[Pair, Pair]:

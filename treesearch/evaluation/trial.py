@@ -6,7 +6,8 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -155,13 +156,15 @@ class Trial:
         """The call whose answers the candidate has left in a set's outputs."""
         self.varying = False
         self.checks: list[verify.Checked] = []
+        self.launches: tuple[Launch, ...] = ()
+        """What one launch consists of, where the worker can tell."""
 
     def run(self, library: Path) -> Outcome:
         """Raises Failed where the candidate crashes, hangs, breaks the contract or is wrong."""
         started, share = time.monotonic(), REPEAT_SHARE * self.protocol.deadline_seconds
         if reason := imports.refused(library, self.language, self.problem, self.without):
             raise Failed(Status.BROKE_CONTRACT, reason)
-        with single_threaded(), self._start(library) as candidate:
+        with single_threaded(), self._alive(library) as candidate:
             for visit in self._visits():
                 late = time.monotonic() - started > share
                 if visit.call.checked or not (late or self._outclassed()):
@@ -173,7 +176,7 @@ class Trial:
         kernel = clock.slowed(single, self.bursts)
         found = {Label.VARYING: self.varying, Label.BACK_TO_BACK: kernel != single}
         labels = tuple(label for label, holds in found.items() if holds)
-        return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels, candidate.launches)
+        return Outcome(self._accuracy(), self._measurement(kernel), self._doubt(single), labels, self.launches)
 
     def _leave_out_throttled(self) -> None:
         """Samples that were taken while the device held its clock down do not count, the baselines' no more than the
@@ -223,13 +226,15 @@ class Trial:
         """Calls drawn by lot for a check, unless it is left out."""
         return [] if check in self.without else self.chance.sample(calls, min(count, len(calls)))
 
-    def _start(self, library: Path) -> Candidate:
+    @contextmanager
+    def _alive(self, library: Path) -> Iterator[Candidate]:
+        about = (self.problem, self.protocol, self.lane, self.sets, library)
         first = self.deck.calls[0]
-        for index in range(len(self.sets)):  # the CUDA worker runs a candidate once while it starts
-            self._fill(index, first.values)
-        return Candidate(
-            self.problem, self.protocol, self.lane, self.sets, library, first.scalars, self.walls, self.without
-        )
+        with Candidate(*about, first.scalars, self.walls, self.without) as candidate:
+            for index in range(len(self.sets)):
+                self._fill(index, first.values)
+            self.launches = candidate.load()
+            yield candidate
 
     def _visit(self, candidate: Candidate, visit: Visit, late: bool) -> None:
         """What needs the candidate awake, its launch announced last, then new contents, then kernel and baselines in an

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import os
 import time
+from collections import deque
 from functools import cache
 from pathlib import Path
 
 MOUNT = Path("/sys/fs/cgroup")
 MOST_TASKS = 4096
+LONGEST_LEAVING = 1.0
+"""Seconds that killed processes may take to be gone."""
 _numbers = itertools.count()
+_leaving: deque[str] = deque()
+"""Groups whose processes are killed, and not all gone when it was looked last."""
 
 
 @cache
@@ -58,16 +64,34 @@ def make(memory: int) -> str:
 
 
 def remove(path: str) -> None:
-    """Kill what is left in a group, and remove it."""
+    """Kill what is left in a group, which is removed as soon as nothing is: now, or when it is settled."""
     if not path:
         return
     with contextlib.suppress(OSError):
         Path(path, "cgroup.kill").write_text("1")
-    for _ in range(100):  # the dead take a moment to leave
-        try:
-            os.rmdir(path)
-            return
-        except FileNotFoundError:
-            return
-        except OSError:
-            time.sleep(0.01)
+    if not _gone(path):
+        _leaving.append(path)
+
+
+def settle() -> None:
+    """Wait until the groups that were to be removed are, for a second each at the most.
+
+    The dead take a moment to leave; a process that has used a GPU takes half a second.
+    """
+    while _leaving:
+        path, until = _leaving.popleft(), time.monotonic() + LONGEST_LEAVING
+        while not _gone(path) and time.monotonic() < until:
+            time.sleep(0.005)
+
+
+def _gone(path: str) -> bool:
+    try:
+        os.rmdir(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+atexit.register(settle)
