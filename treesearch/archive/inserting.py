@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import CursorResult, Table, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
+
+Row = TypeVar("Row", bound=s.Base)
 
 
 def insert_new(session: Session, rows: Sequence[s.Base], **instead: object) -> int:
@@ -28,6 +30,19 @@ def _inserting(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
     """One statement for all rows of a table: to make it takes longer than to execute it."""
     statement = _insert_into(table, dialect).on_conflict_do_nothing()
     return statement.execution_options(preserve_rowcount=True)  # psycopg's count is else gone with its cursor
+
+
+def cleaned(row: Row) -> Row:
+    """The same row with its texts as they are once they are stored."""
+    for name in _texts(_table(row)):
+        if value := getattr(row, name):
+            setattr(row, name, s.clean(value))
+    return row
+
+
+@cache
+def _texts(table: Table) -> tuple[str, ...]:
+    return tuple(column.key for column in table.columns if isinstance(column.type, s.CleanText))
 
 
 def overwrite(session: Session, row: s.Base) -> None:

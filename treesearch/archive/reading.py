@@ -197,6 +197,14 @@ class Reader:
         with self._reading() as session:
             return _answers(outlining.answers(session, run_id))
 
+    def requests(self, run_id: str) -> tuple[set[str], set[str]]:
+        """Ids of a run's questions: of those that have an answer, and of those to which a model said something before
+        it answered."""
+        with self._reading() as session:
+            answered = select(s.AnswerRow.id).where(s.AnswerRow.run == run_id)
+            turned = select(s.TurnRow.request).where(s.TurnRow.run == run_id)
+            return set(session.scalars(answered)), set(session.scalars(turned))
+
     def rounds_that_asked(self, run_id: str, parent: str) -> set[int]:
         """Numbers of the rounds of a run that have an answer to a question for ideas about a parent, by its digest."""
         asked = select(s.AnswerRow.round).where(

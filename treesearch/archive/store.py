@@ -20,7 +20,7 @@ from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
-from treesearch.archive.inserting import complete, insert_new, overwrite
+from treesearch.archive.inserting import cleaned, complete, insert_new, overwrite
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.reading import Reader, run_record
@@ -124,8 +124,10 @@ class Archive(Reader):
 
     def save_answer(self, request: Request, answer: Answer) -> Answer:
         """Store an answer, and return it as stored; where the request has one already, that one."""
+        row = mapping.answer_row(request, answer)
         with self._writing() as session:
-            insert_new(session, [mapping.answer_row(request, answer)])
+            if insert_new(session, [row]):
+                return mapping.answer_of(cleaned(row))
             return mapping.answer_of(session.get_one(s.AnswerRow, request.id))
 
     def save_failed_ask(

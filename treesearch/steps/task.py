@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from threading import Lock
 from typing import Protocol as Seam
 
 from treesearch.archive import Archive
@@ -71,6 +72,36 @@ class Judge(Seam):
         """Give back what judging takes; it is taken again when needed."""
 
 
+class Asked:
+    """Which questions of a run the archive knows, so that it need not be asked about each new one.
+
+    No process but the run's own adds to them: there is one at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: tuple[set[str], set[str]] | None = None
+
+    def has_answer(self, task: Task, request: Request) -> bool:
+        return request.id in self._of(task)[0]
+
+    def has_turns(self, task: Task, request: Request) -> bool:
+        """Whether a model said something on the way to an answer before this process began."""
+        return request.id in self._of(task)[1]
+
+    def add(self, request: Request) -> None:
+        """It has an answer now."""
+        with self._lock:
+            if self._known is not None:
+                self._known[0].add(request.id)
+
+    def _of(self, task: Task) -> tuple[set[str], set[str]]:
+        with self._lock:
+            if self._known is None:
+                self._known = task.archive.requests(task.run.id)
+            return self._known
+
+
 @dataclass(frozen=True)
 class Task:
     """A run with everything it needs: the problem, the models, the evaluator, the archive."""
@@ -92,6 +123,7 @@ class Task:
     bank: tuple[Inspiration, ...] = ()
     meter: Meter = field(default_factory=Meter)
     """Admits questions; without a budget, all of them."""
+    asked: Asked = field(default_factory=Asked)
 
     def lineage(self) -> Lineage:
         return self.archive.lineage(self.run.id)
@@ -110,11 +142,17 @@ class Task:
 
         Raises LimitReached where the budget does not allow to ask.
         """
-        if stored := self.archive.answer(request.id):
+        if self.asked.has_answer(self, request) and (stored := self.archive.answer(request.id)):
             return stored
         with self.meter.asking(request) as ticket:
-            put, answer = self._asked(request, turn, iter(shorter), equip(self, request, ticket))
-            return self.archive.save_answer(put, self._whole(put, ticket.priced(answer)))
+            workbench = equip(self, request, ticket)
+            put, answer = self._asked(request, turn, iter(shorter), workbench)
+            answer = ticket.priced(answer)
+            if workbench is not None or self.asked.has_turns(self, put):
+                answer = self._whole(put, answer)
+            stored = self.archive.save_answer(put, answer)
+        self.asked.add(put)
+        return stored
 
     def _whole(self, request: Request, answer: Answer) -> Answer:
         """The answer with what its model took on the way to it."""
