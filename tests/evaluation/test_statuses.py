@@ -206,9 +206,10 @@ def test_a_softmax_that_overflows_on_large_inputs_is_wrong_although_nominal_ones
     assert "nominal" not in error
 
 
-def test_a_maximum_that_starts_at_zero_overflows_nowhere_and_is_accepted(softmax_small: Evaluator) -> None:
-    judged = softmax_small.evaluate(softmax(start="0"))
-    assert judged.status is Status.VERIFIED, judged.error
+def test_a_maximum_that_starts_at_zero_overflows_nowhere_and_is_wrong_far_below_zero(softmax_small: Evaluator) -> None:
+    error = wrong(softmax_small.evaluate(softmax(start="0")))
+    assert "below call" in error
+    assert "not finite" in error
 
 
 def test_a_shift_that_only_nominal_inputs_need_is_wrong(softmax_small: Evaluator) -> None:

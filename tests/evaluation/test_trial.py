@@ -162,7 +162,8 @@ def test_a_kernel_that_is_clearly_slower_is_checked_as_any_other_and_timed_less(
     checked = sum(call.nominal for call in deck.calls)
     assert checked <= len(outcome.measurement.kernel.samples) < len(prepare()[0]._visits()) - len(trial.stressed)
     assert len(outcome.measurement.eager.samples) == len(outcome.measurement.kernel.samples)
-    assert outcome.accuracy.calls == len(deck.calls) + sum(1 + burst.times for burst in trial.bursts)
+    further = len(trial.warm) + sum(1 + burst.times for burst in trial.bursts)
+    assert outcome.accuracy.calls == len(deck.calls) + further
     assert len(trial.bursts) >= 1
     assert outcome.doubt == ""
 

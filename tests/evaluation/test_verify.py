@@ -42,6 +42,14 @@ def test_an_equal_output_has_no_error() -> None:
     assert judged(draw(8, 64), draw(8, 64)) == verify.Checked(0.0, 0.0, elementwise=0.0)
 
 
+@pytest.mark.parametrize(("size", "zeros_are_right"), [(1e-40, True), (1e-30, False)])
+def test_what_float32_has_no_bits_for_counts_as_zero(size: float, zeros_are_right: bool) -> None:
+    tiny = size * (1 + draw(8, 64).abs())
+    found = judged(torch.zeros(8, 64), tiny, stratum="below")
+    assert (found.failure == "") is zeros_are_right
+    assert found.worst_error == (0.0 if zeros_are_right else pytest.approx(1.0))
+
+
 @pytest.mark.parametrize(("factor", "right"), [(1.009, True), (1.011, False), (0.991, True), (0.989, False)])
 def test_a_row_may_err_by_the_tolerance_of_its_norm(factor: float, right: bool) -> None:
     expected = draw(8, 64)

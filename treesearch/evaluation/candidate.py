@@ -35,8 +35,9 @@ TRUSTED = 5
 """How often a question, and a burst without launches, is timed before a candidate is loaded."""
 REST_SECONDS, FLUSHED_BYTES = 0.004, 8 << 20
 """What comes between these: later questions come after pauses, and find caches full of others' data."""
-GRANTED = 1.5
-"""Times the median of that which either may take afterwards; what takes longer is on the candidate."""
+GRANTED = 1.0, 1.5
+"""Times the median of that which a question, and each turn of a burst, may take afterwards; what takes longer is on the
+candidate. A question usually takes two thirds of that: it is seldom asked of a process that rested."""
 SPIN_SECONDS = 0.001
 """How long idle OpenMP threads may go on spinning after a launch, and the worker's interpreter may be busy."""
 IDLE_SECONDS = 0.004
@@ -114,8 +115,8 @@ class Candidate:
             self.overhead(everything)  # which maps the pages
             question = _cold_median(self.crossing)
             turns = _cold_median(lambda: self.overhead(everything))
-            self._longest_question = GRANTED * question
-            self._longest_turn = GRANTED * max(0.0, turns - question) / len(everything)
+            self._longest_question = GRANTED[0] * question
+            self._longest_turn = GRANTED[1] * max(0.0, turns - question) / len(everything)
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
             raise
@@ -156,6 +157,14 @@ class Candidate:
         """The launch that was announced."""
         reply, outside = self._begin()
         return Reading(_reading(reply), outside)
+
+    def announce_plain(self, index: int, scalars: Scalars) -> None:
+        """Have it make ready for a plain call on a set of buffers, where its launches are replays."""
+        self._announce({"plain": index, "scalars": scalars})
+
+    def plain(self) -> None:
+        """The plain call that was announced, of which nobody takes the time."""
+        _refuse_error(self._begin()[0])
 
     def announce_burst(self, scalars: Mapping[int, Scalars]) -> None:
         """The same for launches in a row, on these sets."""

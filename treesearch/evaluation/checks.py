@@ -27,6 +27,8 @@ class Check(StrEnum):
     """Some calls have unusual contents."""
     SHUFFLE = "shuffle"
     """Calls come in an order drawn by lot."""
+    PLAIN_CALLS = "plain-calls"
+    """A CUDA kernel is right where `launch` is called as a user calls it as well, not replayed from a graph."""
 
     # of what it answers
     ROWS = "rows"

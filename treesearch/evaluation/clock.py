@@ -18,6 +18,9 @@ and of what asking takes.
 
 Of honest kernels the quarter of launches where it shows least leaves up to 0.08 ms on two cores that have little else
 to do, up to 0.16 ms where both are kept busy, however long the launch is (0.03 to 6 ms); on an H100 up to 0.05 ms."""
+OVERLONG, TICK_MS = 1.01, 0.01
+"""How much longer than all that is seen from outside a reading may be, so many times and so much: a GPU has a clock of
+its own."""
 ROW_MS, ROW_SHARE = 0.3, 0.1
 """What launches in a row may take beyond single ones, so long together and such a share of each, before it is their
 time that counts."""
@@ -81,8 +84,12 @@ def disagreement(inside: Timing, outside: Timing, crossing: Timing) -> str:
     `crossing` is what a question to the worker takes that launches nothing: two pipe crossings and the wake-ups
     of both processes, on a machine as busy as it is. The three are taken together, sample by sample; `margin` covers
     what the subtraction leaves. Three launches in four have to disagree: interruptions lengthen what is seen from
-    outside, on a busy machine more often than not, and nothing shortens it.
+    outside, on a busy machine more often than not, and nothing shortens it. Nor can a launch take longer inside than
+    outside: a worker that says so has bursts of fewer launches, in each of which it may hide more.
     """
+    pairs = zip(inside.samples, outside.samples, strict=True)
+    if any(within > OVERLONG * around + TICK_MS for within, around in pairs):
+        return "the clocks disagree: a launch took longer by the worker's clock than passed outside meanwhile"
     triples = zip(outside.samples, crossing.samples, inside.samples, strict=True)
     differences = sorted(around - asking - within for around, asking, within in triples)
     unexplained = differences[len(differences) // 4]

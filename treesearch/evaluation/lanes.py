@@ -78,6 +78,8 @@ class Lane:
     """What a sanitizer says of a built kernel that is to be promoted, in so many seconds, races looked for or not."""
     profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
     """What a profiler reads of a built kernel that is to be promoted."""
+    replays: bool = False
+    """Whether what is timed are replays of a captured launch, so that plain calls of it have to be checked as well."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
     one_model: bool = False
@@ -173,6 +175,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
             library, problem, gpu.cudart(), seconds, races=races
         ),
         profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
+        replays=True,
         join=gpu.join,
         trim=gpu.trim,
     )
@@ -191,6 +194,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         start={**lane.start, **start.told(problem, lane.device), "models": BUFFER_SETS},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
+        replays=False,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
         inspect=lambda *about: UNINSPECTED,

@@ -77,6 +77,7 @@ def shared_length(shapes: Iterable[Sequence[int]]) -> int:
 STRESS: dict[str, Change] = {
     "weights": lambda x, _: x,
     "offset": lambda x, _: 8 + x / 4,
+    "below": lambda x, _: -110 - 16 * x.abs(),
     "wide": lambda x, g: (x * torch.exp(1.5 * normal(x, g))).clamp(-64, 64),
     "large": lambda x, _: 64 * x,
     "ties": lambda x, _: x.round().clamp(-1, 1),
@@ -93,7 +94,8 @@ STRESS: dict[str, Change] = {
 """How each kind of stress changes a nominal floating-point input (as float32). `weights` and `gains` (`regained`)
 change only weights, how `aligned` does depends on the shapes of all tensors of the call (`align`), and only the largest
 input is `sorted`: of two whose rows all look alike, sums of products may nearly cancel, which no rounding survives. Of
-two that are `striped` they do so now and then; such draws are avoided."""
+two that are `striped` they do so now and then; such draws are avoided. All that is `below` is far below zero, where a
+maximum that starts at zero is wrong, and the exponential of each number is nothing."""
 
 AMBIGUOUS = ("ties", "constant", "spikes")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""

@@ -6,7 +6,7 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,6 +41,8 @@ and wrong for its users; so would one that writes over its own answers as well, 
 WATCHED = 3
 WARM = 3
 """Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
+PLAIN = 4
+"""Checked calls after which the same contents are answered once more by a plain call, where launches are replays."""
 KERNEL = "kernel"
 
 
@@ -78,6 +80,8 @@ class Visit:
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
     warm: bool
     """Whether it is timed once more, right after a launch on the same contents."""
+    plain: bool = False
+    """Whether it is made once more as a user makes it, where launches are replays."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +215,8 @@ class Trial:
         burst = self._drawn(nominal, Check.BURSTS, len(self.deck.bursts))
         watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
         warm = self.chance.sample(nominal, min(WARM, len(nominal)))
+        sure = [call for call in self.deck.calls if call.checked]
+        plain = self._drawn(sure, Check.PLAIN_CALLS, PLAIN if self.lane.replays else 0)
         if Check.SHUFFLE not in self.without:
             self.chance.shuffle(calls)
         early = [call for call in calls if call not in burst]
@@ -220,7 +226,7 @@ class Trial:
         for call in burst:
             early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
         rows = dict(zip(burst, self.deck.bursts, strict=False))
-        return [Visit(call, rows.get(call, ()), call in watched, call in warm) for call in early]
+        return [Visit(call, rows.get(call, ()), call in watched, call in warm, call in plain) for call in early]
 
     def _drawn(self, calls: Sequence[Call], check: Check, count: int) -> list[Call]:
         """Calls drawn by lot for a check, unless it is left out."""
@@ -270,6 +276,9 @@ class Trial:
         self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
+        if visit.plain:
+            candidate.announce_plain(index, call.scalars)
+            self._again(index, call, candidate.plain)
         if visit.warm and not (late or self._outclassed()):
             self._warm(candidate, call, index)
         if visit.burst and not self._enough_bursts(late):
@@ -296,12 +305,17 @@ class Trial:
     def _repeat(self, candidate: Candidate, call: Call, index: int, before: list[torch.Tensor]) -> None:
         """The same call again, which is right as well, and may be the same bit by bit."""
         candidate.announce(index, call.scalars)
+        snapshot = self._again(index, call, candidate.launch)
+        self.varying = self.varying or not verify.same_bits(before, snapshot)
+
+    def _again(self, index: int, call: Call, make: Callable[[], object]) -> list[torch.Tensor]:
+        """The answers to a call that was announced, made and checked once more."""
         self._fill(index, call.values)
-        candidate.launch()
+        make()
         snapshot = self._snapshot(index)
         self._refuse_damage(index, call.values)
         self._check(call, snapshot)
-        self.varying = self.varying or not verify.same_bits(before, snapshot)
+        return snapshot
 
     def _burst(self, candidate: Candidate, calls: Sequence[Call]) -> None:
         """Launches in a row: their time, and whether each is right. No call has been seen before, or will be again."""

@@ -21,6 +21,8 @@ FLOAT32, FLOAT16 = 1e-4, 1e-3
 """The largest errors of nominal rows that are called like float32, and like float16."""
 ZERO = 1e-6
 """A row this small beside the whole output counts as zero and is judged absolutely."""
+UNDERFLOW = torch.finfo(torch.float32).tiny
+"""So does a row whose elements are this small on average: float32 has no more than a few bits for them, or none."""
 ROUNDING = 1e-6
 SHOWN = 4
 """Wrong elements that a failure shows."""
@@ -98,7 +100,8 @@ def _check(
 ) -> Checked:
     norms, eager_norms = of.expected, of.own
     length = expected.numel() // len(norms)
-    zero = norms <= ZERO * float(norms.norm()) / math.sqrt(len(norms))  # that is, beside the root mean square row
+    beside_others = ZERO * float(norms.norm()) / math.sqrt(len(norms))  # that is, beside the root mean square row
+    zero = norms <= max(beside_others, UNDERFLOW * math.sqrt(length))
     allowed = torch.maximum(tolerance * norms, EAGER_FACTOR * eager_norms)
     allowed[zero] = torch.maximum(allowed[zero], torch.full_like(allowed[zero], tolerance))
     divisor = torch.where(zero, torch.inf, norms)

@@ -4,10 +4,11 @@ Runs as a script in an interpreter without site packages. Beside the standard li
 `nodes.py`: whatever the candidate does to this process, there is no torch, no reference, no expected output and no
 verdict here.
 
-`launch` runs once as it is and once under capture for each set of buffers; what is timed are replays of the captured
-graphs, each after the L2 cache was flushed, one at a time or in a burst; only a warm one comes right after another
-replay of its own. The lines it reads and writes are those of the CPU's worker, and one more, `{"prepare": 0, "scalars":
-[…]}`, has it capture a graph; instead of a reading, a reply may hold `failed` (a status) and `error`.
+`launch` runs once as it is and once under capture for each set of buffers, and now and then as it is again, for its
+answers alone. What is timed are replays of the captured graphs, each after the L2 cache was flushed, one at a time or
+in a burst; only a warm one comes right after another replay of its own. The lines it reads and writes are those of the
+CPU's worker, and two more: `{"prepare": 0, "scalars": […]}` has it capture a graph, `{"plain": 0, "scalars": […]}` call
+`launch` as it is. Instead of a reading, a reply may hold `failed` (a status) and `error`.
 """
 
 from __future__ import annotations
@@ -107,12 +108,24 @@ class Candidate:
         """The graph for one set of buffers and scalars, captured when it is first needed."""
         key = (index, *scalars)
         if key not in self.graphs:
-            pointers, values = iter(self.sets[index]), iter(scalars)
-            arguments = [next(values) if kind in SCALARS else next(pointers) for kind in self.kinds]
+            arguments = self.arguments(index, scalars)
             self.poison_scratch()
             self.run_plainly(arguments)
             self.graphs[key] = self.capture(arguments)
         return self.graphs[key]
+
+    def arguments(self, index: int, scalars: list[Any]) -> list[Any]:
+        pointers, values = iter(self.sets[index]), iter(scalars)
+        return [next(values) if kind in SCALARS else next(pointers) for kind in self.kinds]
+
+    def plain(self, index: int, scalars: list[Any]) -> None:
+        """One call of `launch` as a user makes it, behind work on its stream that takes a while and overwrites the
+        outputs in the end: a kernel that does not wait for it, on another stream, is overwritten."""
+        self.poison_scratch()
+        self.flush()
+        for address, size in self.outputs[index] if self.poisoned else []:
+            self.cuda.call("cuMemsetD8Async", address, 0xFF, size, self.stream)
+        self.run_plainly(self.arguments(index, scalars))
 
     def run_plainly(self, arguments: list[Any]) -> None:
         """Once without capture, so that a fault is reported as what it is."""
@@ -222,6 +235,8 @@ def ready(candidate: Candidate, command: dict[str, Any]) -> Callable[[], dict[st
         sets = list(zip(command["burst"], command["scalars"], strict=True))
         replays = [(None if "idle" in command else candidate.prepare(*each), each[0]) for each in sets]
         return partial(burst, candidate, replays)
+    if "plain" in command:
+        return partial(plain, candidate, command["plain"], command["scalars"])
     if "set" in command:
         return partial(timed, candidate, candidate.prepare(command["set"], command["scalars"]))
     if "warm" in command:
@@ -231,6 +246,11 @@ def ready(candidate: Candidate, command: dict[str, Any]) -> Callable[[], dict[st
 
 def burst(candidate: Candidate, replays: list[tuple[int | None, int]]) -> dict[str, Any]:
     candidate.burst(replays)
+    return {"code": 0}
+
+
+def plain(candidate: Candidate, index: int, scalars: list[Any]) -> dict[str, Any]:
+    candidate.plain(index, scalars)
     return {"code": 0}
 
 
