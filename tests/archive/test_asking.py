@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive
-from treesearch.records import Answer, Run, Spending, Stage, Usage
+from treesearch.archive import Archive, schema
+from treesearch.records import Answer, Run, Spending, Stage, Turn, Usage
 
 if TYPE_CHECKING:
     from tests.archive.conftest import Samples
@@ -54,3 +57,37 @@ def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Sampl
     assert archive.run(run.id).config == config
     swapped = replace(config, idea_models=config.code_models, code_models=config.idea_models)
     assert archive.open_run(samples.problem, swapped, samples.device).id != run.id
+
+
+LONG = "What an H100 has.\n" * schema.WORTH_PACKING
+
+
+@pytest.mark.parametrize("prompt", ["short", LONG, f"{schema.PACKED}and no more", "é🙂" * schema.WORTH_PACKING])
+def test_a_prompt_reads_as_it_was_put_however_it_is_kept(
+    archive: Archive, samples: Samples, run: Run, prompt: str
+) -> None:
+    request = replace(samples.request(run), prompt=prompt)
+    archive.save_answer(request, samples.answer())
+    found = archive.exchange(request.id)
+    assert found is not None
+    assert found[0].prompt == prompt
+
+
+def test_a_long_prompt_takes_little_of_a_file(tmp_path: Path, samples: Samples) -> None:
+    with Archive(tmp_path / "archive.db") as archive:
+        run = samples.open(archive)
+        archive.save_answer(replace(samples.request(run), prompt=LONG), samples.answer())
+        archive.save_answer(replace(samples.request(run, ordinal="1"), prompt="short"), samples.answer())
+    with closing(sqlite3.connect(tmp_path / "archive.db")) as connection:
+        packed, short = (kept for (kept,) in connection.execute("SELECT prompt FROM answers ORDER BY ordinal"))
+    assert packed.startswith(schema.PACKED)
+    assert len(packed) < len(LONG) / 100
+    assert short == "short"
+
+
+def test_a_run_tells_which_of_its_questions_it_knows(archive: Archive, samples: Samples, run: Run) -> None:
+    answered, begun = samples.request(run), samples.request(run, ordinal="1")
+    archive.save_answer(answered, samples.answer())
+    archive.save_turn(begun, Turn("openai/o3", 0, "I build it first.", ()))
+    assert archive.requests(run.id) == ({answered.id}, {begun.id})
+    assert archive.requests("another") == (set(), set())

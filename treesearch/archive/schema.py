@@ -7,6 +7,8 @@ NULL. Structured values that no query needs to look into are JSON.
 from __future__ import annotations
 
 import re
+import zlib
+from base64 import b64decode, b64encode
 from typing import Annotated, Any, ClassVar
 
 from sqlalchemy import (
@@ -41,6 +43,30 @@ class CleanText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return None if value is None else clean(value)
+
+
+PACKED = "\1deflate:"
+"""What a packed text begins with; the rest is base64."""
+WORTH_PACKING = 16 << 10
+"""Characters from which on a text is packed."""
+
+
+class PackedText(CleanText):
+    """Clean text that is deflated where it is long: what a prompt says of a GPU is four fifths of it, and its archive
+    would be nothing but that. No query looks into it."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        text = super().process_bind_param(value, dialect)
+        if text is None or not (len(text) >= WORTH_PACKING or text.startswith(PACKED)):
+            return text
+        return PACKED + b64encode(zlib.compress(text.encode())).decode()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is None or not value.startswith(PACKED):
+            return value
+        return zlib.decompress(b64decode(value.removeprefix(PACKED))).decode()
 
 
 Json = Annotated[list[Any], mapped_column(JSON(none_as_null=True))]
@@ -148,7 +174,7 @@ class AnswerRow(Base):
     problem: Mapped[str] = mapped_column(ForeignKey("problems.digest"), index=True)
     parent: Mapped[str]
     ordinal: Mapped[str]
-    prompt: Mapped[str]
+    prompt: Mapped[str] = mapped_column(PackedText)
     text: Mapped[str]
     model: Mapped[str]
     answered_by: Mapped[str]
