@@ -12,12 +12,13 @@ import torch
 from treesearch.records import Ratio, Timing
 
 RESAMPLES = 2000
-MARGIN_MS, MARGIN_SHARE, MARGIN_ASKING = 0.15, 0.05, 0.25
-"""What a launch may take beyond the worker's reading of it, seen from outside: so long, and such shares of the reading
-and of what asking takes.
+MARGIN_MS, MARGIN_SHARE, MOST_ASKING = 0.15, 0.05, 0.25
+"""What a launch may take beyond the worker's reading of it, seen from outside: so long, such a share of the reading,
+and what asking takes, though no more than so long.
 
-Of honest kernels the quarter of launches where it shows least leaves up to 0.08 ms on two cores that have little else
-to do, up to 0.16 ms where both are kept busy, however long the launch is (0.03 to 6 ms); on an H100 up to 0.05 ms."""
+Honest kernels leave something that is about as noisy as asking is, and hardly longer where launches are (0.03 to 6 ms):
+in the quarter of launches where it shows least 0.00 to 0.08 ms on two calm cores, where asking takes 0.1 to 0.15; 0.05
+to 0.4 in an hour in which it takes 0.2 to 0.3; and up to 0.05 on an H100."""
 OVERLONG, TICK_MS = 1.01, 0.01
 """How much longer than all that is seen from outside a reading may be, so many times and so much: a GPU has a clock of
 its own."""
@@ -103,7 +104,7 @@ def disagreement(inside: Timing, outside: Timing, crossing: Timing) -> str:
 
 def margin(inside: float, crossing: float) -> float:
     """Milliseconds that the controller may see of a launch beyond the worker's reading and what asking takes."""
-    return MARGIN_MS + MARGIN_SHARE * inside + MARGIN_ASKING * crossing
+    return MARGIN_MS + MARGIN_SHARE * inside + min(crossing, MOST_ASKING)
 
 
 def burst_times(inside_milliseconds: float) -> int:

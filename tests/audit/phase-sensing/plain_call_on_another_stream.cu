@@ -1,6 +1,6 @@
 // hostile: a plain call works on the per-thread stream, in no order with the stream that it was given
 // problem: gpu_square
-// verdict: wrong|broke_contract
+// verdict: broke_contract
 
 #include "problem.h"
 

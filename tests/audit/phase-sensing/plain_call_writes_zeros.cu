@@ -1,7 +1,6 @@
 // hostile: right where a stream is captured, zeros where launch is called plainly, as its user does
 // problem: gpu_square
-// verdict: wrong
-// check: plain-calls
+// verdict: broke_contract
 
 #include "problem.h"
 
