@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive, schema
+from treesearch.archive import Archive, texts
 from treesearch.records import Answer, Run, Spending, Stage, Turn, Usage
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Sampl
     assert archive.open_run(samples.problem, swapped, samples.device).id != run.id
 
 
-LONG = "What an H100 has.\n" * schema.WORTH_PACKING
+LONG = "What an H100 has.\n" * texts.WORTH_PACKING
 
 
-@pytest.mark.parametrize("prompt", ["short", LONG, f"{schema.PACKED}and no more", "é🙂" * schema.WORTH_PACKING])
+@pytest.mark.parametrize("prompt", ["short", LONG, f"{texts.PACKED}and no more", "é🙂" * texts.WORTH_PACKING])
 def test_a_prompt_reads_as_it_was_put_however_it_is_kept(
     archive: Archive, samples: Samples, run: Run, prompt: str
 ) -> None:
@@ -80,7 +80,7 @@ def test_a_long_prompt_takes_little_of_a_file(tmp_path: Path, samples: Samples) 
         archive.save_answer(replace(samples.request(run, ordinal="1"), prompt="short"), samples.answer())
     with closing(sqlite3.connect(tmp_path / "archive.db")) as connection:
         packed, short = (kept for (kept,) in connection.execute("SELECT prompt FROM answers ORDER BY ordinal"))
-    assert packed.startswith(schema.PACKED)
+    assert packed.startswith(texts.PACKED)
     assert len(packed) < len(LONG) / 100
     assert short == "short"
 

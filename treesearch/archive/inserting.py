@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from treesearch.archive import schema as s
+from treesearch.archive.texts import CleanText, clean
 
 Row = TypeVar("Row", bound=s.Base)
 
@@ -36,13 +37,13 @@ def cleaned(row: Row) -> Row:
     """The same row with its texts as they are once they are stored."""
     for name in _texts(_table(row)):
         if value := getattr(row, name):
-            setattr(row, name, s.clean(value))
+            setattr(row, name, clean(value))
     return row
 
 
 @cache
 def _texts(table: Table) -> tuple[str, ...]:
-    return tuple(column.key for column in table.columns if isinstance(column.type, s.CleanText))
+    return tuple(column.key for column in table.columns if isinstance(column.type, CleanText))
 
 
 def overwrite(session: Session, row: s.Base) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from treesearch import records as r
 from treesearch.archive import schema as s
+from treesearch.archive.texts import clean
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ def turn_row(request: r.Request, turn: r.Turn) -> s.TurnRow:
         number=turn.number,
         run=request.run,
         message=turn.message,
-        reports=[s.clean(report) for report in turn.reports],
+        reports=[clean(report) for report in turn.reports],
         input_tokens=turn.usage.input_tokens,
         output_tokens=turn.usage.output_tokens,
         cost_usd=turn.usage.cost_usd,
@@ -326,7 +327,7 @@ def proposal_of(row: s.IdeaRow) -> r.Proposal:
 
 
 def kernel_row(kernel: r.Kernel) -> s.KernelRow:
-    source = None if kernel.source is None else s.clean(kernel.source)
+    source = None if kernel.source is None else clean(kernel.source)
     return s.KernelRow(
         id=kernel.id,
         run=kernel.run,

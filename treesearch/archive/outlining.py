@@ -144,3 +144,10 @@ def answers(session: Session, run: str) -> list[s.AnswerRow]:
     short = [column for column in s.AnswerRow.__table__.columns if column.name not in texts]
     query = select(*short, *(literal("").label(name) for name in sorted(texts))).where(s.AnswerRow.run == run)
     return cast("list[s.AnswerRow]", session.execute(query).all())
+
+
+def requests(session: Session, run: str) -> tuple[set[str], set[str]]:
+    """Ids of a run's questions that have an answer, and of those to which a model said something before it answered."""
+    answered = select(s.AnswerRow.id).where(s.AnswerRow.run == run)
+    turned = select(s.TurnRow.request).where(s.TurnRow.run == run)
+    return set(session.scalars(answered)), set(session.scalars(turned))

@@ -198,12 +198,9 @@ class Reader:
             return _answers(outlining.answers(session, run_id))
 
     def requests(self, run_id: str) -> tuple[set[str], set[str]]:
-        """Ids of a run's questions: of those that have an answer, and of those to which a model said something before
-        it answered."""
+        """Ids of a run's questions that have an answer, and of those with turns on the way to one."""
         with self._reading() as session:
-            answered = select(s.AnswerRow.id).where(s.AnswerRow.run == run_id)
-            turned = select(s.TurnRow.request).where(s.TurnRow.run == run_id)
-            return set(session.scalars(answered)), set(session.scalars(turned))
+            return outlining.requests(session, run_id)
 
     def rounds_that_asked(self, run_id: str, parent: str) -> set[int]:
         """Numbers of the rounds of a run that have an answer to a question for ideas about a parent, by its digest."""
@@ -214,10 +211,7 @@ class Reader:
             return set(session.scalars(asked))
 
     def answers_for(self, problem_digest: str, language: str | None = None) -> tuple[tuple[Request, Answer], ...]:
-        """Answers about a problem in all of its runs, or those in one language, the oldest run's first.
-
-        Otherwise ordered as in `answers`.
-        """
+        """Answers about a problem in all of its runs, or those in one language: the oldest run's first."""
         oldest = select(s.RunRow.id).order_by(s.RunRow.created, s.RunRow.sequence)
         about = select(s.AnswerRow).join(s.RunRow, s.AnswerRow.run == s.RunRow.id)
         about = about.where(s.AnswerRow.problem == problem_digest)
@@ -230,10 +224,10 @@ class Reader:
 
     def failed_asks(self, run_id: str) -> tuple[FailedAsk, ...]:
         """Attempts that brought no answer, in the order they failed."""
-        query = select(s.FailedAskRow).where(s.FailedAskRow.run == run_id)
+        row = s.FailedAskRow
+        query = select(row).where(row.run == run_id).order_by(row.created, row.id)
         with self._reading() as session:
-            rows = session.scalars(query.order_by(s.FailedAskRow.created, s.FailedAskRow.id))
-            return tuple(map(mapping.failed_ask_of, rows))
+            return tuple(map(mapping.failed_ask_of, session.scalars(query)))
 
     def turns(self, request_id: str) -> tuple[Turn, ...]:
         """What models said to a question before they answered it, each model's in order."""
@@ -249,8 +243,7 @@ class Reader:
         return found
 
     def open_turns(self, run_id: str) -> tuple[Turn, ...]:
-        """Turns of a run that no answer counts: they led to none of their model, to none yet, or to one of which nobody
-        knows what it took."""
+        """Turns of a run that no answer counts: they led to none of their model (yet), or to one of unknown cost."""
         query = select(s.TurnRow).where(s.TurnRow.run == run_id, ~bills.led_to_an_answer())
         with self._reading() as session:
             return tuple(map(mapping.turn_of, session.scalars(query.order_by(s.TurnRow.created))))
@@ -271,11 +264,10 @@ class Reader:
 
     def answer_sizes(self) -> tuple[AnswerSize, ...]:
         """How long every answer is, and what it took."""
-        row = s.AnswerRow
-        query = select(row.stage, row.model, func.length(row.text), row.output_tokens, row.seconds)
+        row, length = s.AnswerRow, func.length(s.AnswerRow.text)
+        query = select(row.stage, row.model, length, row.output_tokens, row.seconds).where(row.failure == "")
         with self._reading() as session:
-            given = session.execute(query.where(row.failure == ""))
-            return tuple(AnswerSize(Stage(stage), *rest) for stage, *rest in given)
+            return tuple(AnswerSize(Stage(stage), *rest) for stage, *rest in session.execute(query))
 
     def verdict_seconds(self) -> tuple[tuple[Status, float], ...]:
         """What became of every kernel that was judged, and how long that took."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Protocol, Self, Union, get_args, get_origin, get_type_hints
 
-from treesearch.archive.schema import clean
+from treesearch.archive.texts import clean
 from treesearch.errors import ToolchainError
 
 ROWS_A_GROUP = 256
