@@ -220,7 +220,7 @@ static long long now() { timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return 
 static void* watch(void*) {
     for (;; usleep(50))
         for (int i = 0; i < known; ++i)
-            if (float value = places[i][0]; value != seen[i]) seen[i] = value, since[i] = now();
+            if (float value = places[i][0]; value != seen[i]) since[i] = now(), seen[i] = value;
     return nullptr;
 }
 __attribute__((constructor)) static void start() {
