@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from treesearch.errors import MachineError
-from treesearch.evaluation import cache, device
+from treesearch.evaluation import cache, clock, device
 from treesearch.evaluation.buffers import HostTensor, SharedTensor
 from treesearch.evaluation.conditions import Graphics, Processor, Sampler
 from treesearch.evaluation.open import places, start
@@ -82,6 +82,8 @@ class Lane:
     """Whether what is timed are replays of a captured launch, so that plain calls of it have to be checked as well."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
+    uncertain: float = clock.ROW_MS
+    """Milliseconds by which launches in a row may be mistaken for longer than they are, all together."""
     one_model: bool = False
     """Whether launches in a row have parameters and buffers in common."""
     trim: Callable[[], None] = lambda: None
@@ -176,6 +178,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         ),
         profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
         replays=True,
+        uncertain=clock.GPU_ROW_MS,
         join=gpu.join,
         trim=gpu.trim,
     )
@@ -195,6 +198,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
         replays=False,
+        uncertain=clock.ROW_MS,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
         inspect=lambda *about: UNINSPECTED,

@@ -331,7 +331,7 @@ class Trial:
             self.answered.pop(index, None)
         time.sleep(self.lane.settle_seconds)
         inside, outside = candidate.burst()
-        self.bursts.append(clock.Burst(len(row), outside, overhead, inside))
+        self.bursts.append(clock.Burst(len(row), outside, overhead, inside, self.lane.uncertain))
         snapshots = {index: self._snapshot(index) for index in row}
         for index, call in row.items():
             self._refuse_damage(index, call.values)

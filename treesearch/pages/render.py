@@ -22,6 +22,13 @@ def render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
+def prepare() -> None:
+    """Compile all templates, so that no first page has to wait for its own: of a run's, a tenth of a second's work."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
