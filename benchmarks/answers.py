@@ -1,6 +1,6 @@
 """What asking costs beside the models' own time: many answers at once, and many candidates one after another.
 
-    python benchmarks/answers.py [CANDIDATES]
+    python -m benchmarks.answers [CANDIDATES]
 
 Prints wall and CPU seconds of 200 answers that take a second each and are asked for at once; then, for a search of
 10,000 candidates (or CANDIDATES) whose model and evaluator answer at once, what each costs us and how memory grows.
@@ -8,10 +8,10 @@ Prints wall and CPU seconds of 200 answers that take a second each and are asked
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -116,8 +116,11 @@ def candidates(wanted: int) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.answers", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("candidates", nargs="?", type=int, default=10_000, help="how many; by default 10,000")
+    given = parser.parse_args()
     print(concurrent_answers())
-    print(candidates(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
+    print(candidates(given.candidates))
     print(f"{device.cpu().name}, {device.cores()} cores, load {os.getloadavg()[0]:.1f}")
 
 

@@ -274,6 +274,8 @@ class ScriptedEndpoint:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 512
+    """Connections that may wait to be taken; one that finds no room is tried again only after a second."""
 
     def __init__(self, endpoint: ScriptedEndpoint) -> None:
         self.endpoint = endpoint
