@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from treesearch.errors import MachineError
-from treesearch.evaluation import cache, clock, configurations, verify
+from treesearch.evaluation import cache, clock, configurations, device, verify
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.calls import Call, Scalars
 from treesearch.evaluation.configurations import Settings
@@ -20,6 +20,7 @@ from treesearch.records import Configuration, Problem, Protocol, Timing
 START_SECONDS = 120.0
 COMPILE_SECONDS = 300.0
 CALL_SECONDS = 120.0
+MOST_COMPILERS = 8
 COMPILE = "prepare compile"
 PROGRAM, CONFIGURED = "treesearch.evaluation.baseline", "treesearch.evaluation.configured"
 OWN = ("eager", "compile")
@@ -149,11 +150,18 @@ class Baselines:
             **self._variables,
             "PYTHONPATH": str(root),
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # more would be a pool of processes, slow to start
+            "TORCHINDUCTOR_COMPILE_THREADS": str(self._compilers(settings)),
         }
         child = Preloaded(program, self._lane.preloaded, descriptors=self._descriptors, variables=variables)
         child.send({**self._start, "settings": asdict(settings)} if settings else self._start)
         return child
+
+    def _compilers(self, settings: Settings | None) -> int:
+        """Processes in which Inductor compiles. A pool of them is slow to start, but max-autotune compiles dozens of
+        kernels for a GPU, one after the other for a minute and more."""
+        if settings is None or settings.compiler != "max-autotune" or self._lane.device == "cpu":
+            return 1
+        return min(device.cores(), MOST_COMPILERS)
 
     def _await_start(self) -> None:
         try:
