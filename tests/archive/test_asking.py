@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
+from base64 import b64encode
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +85,28 @@ def test_a_long_prompt_takes_little_of_a_file(tmp_path: Path, samples: Samples) 
     assert packed.startswith(texts.PACKED)
     assert len(packed) < len(LONG) / 100
     assert short == "short"
+
+
+def test_an_answer_is_as_long_as_it_was_said_however_it_is_kept(archive: Archive, samples: Samples, run: Run) -> None:
+    said = ("short", LONG, f"{texts.PACKED}17:and no more", "é🙂" * texts.WORTH_PACKING)
+    for ordinal, text in enumerate(said):
+        archive.save_answer(samples.request(run, ordinal=str(ordinal)), samples.answer(text))
+    assert sorted(size.characters for size in archive.answer_sizes()) == sorted(map(len, said))
+
+
+def test_what_was_packed_before_lengths_were_told_is_read(tmp_path: Path, samples: Samples) -> None:
+    path = tmp_path / "archive.db"
+    with Archive(path) as archive:
+        request = samples.request(samples.open(archive))
+        archive.save_answer(request, samples.answer("short"))
+    kept = texts.PACKED + b64encode(zlib.compress(LONG.encode())).decode()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE answers SET prompt = ?, text = ?", (kept, kept))
+    with Archive(path) as archive:
+        found = archive.exchange(request.id)
+        assert found is not None
+        assert (found[0].prompt, found[1].text) == (LONG, LONG)
+        assert [size.characters for size in archive.answer_sizes()] == [len(kept)]
 
 
 def test_a_run_tells_which_of_its_questions_it_knows(archive: Archive, samples: Samples, run: Run) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive
+from treesearch.archive import Archive, texts
 from treesearch.records import Edge, Idea, Kernel, Proposal, Relation, Run, Stage
 
 if TYPE_CHECKING:
@@ -59,6 +59,29 @@ def test_the_newest_round_comes_first_and_slots_follow_in_order(archive: Archive
     for kernel in kernels:
         archive.save_kernel(kernel)
     assert [hit.id for hit in archive.search("x = 1", 9)] == [kernels[place].id for place in (2, 3, 1, 0)]
+
+
+LONG = "// what a kernel says of itself\n" * texts.WORTH_PACKING
+
+
+def test_long_texts_are_looked_into_however_they_are_kept(archive: Archive, samples: Samples) -> None:
+    run = samples.open(archive)
+    said = [samples.request(run, ordinal=ordinal) for ordinal in ("0.0", "1.0", "2.0")]
+    for request, plan in zip(said, ("Swizzle it.", "A ring.", "No code."), strict=True):
+        archive.save_answer(request, samples.answer(f"{plan}\n{LONG}int SWIZZLED;"))
+    archive.save_kernel(Kernel(run.id, 0, "0.0", "cuda", f"{LONG}int SWIZZLED;", said[0].id))
+    archive.save_kernel(Kernel(run.id, 0, "1.0", "cuda", "int short;", said[1].id))
+    hits = archive.search("swizzled", 9)
+    kernel = Kernel(run.id, 0, "0.0", "cuda", "", "").id
+    assert [(str(hit.where), hit.id) for hit in hits] == [
+        ("answer", said[1].id),
+        ("answer", said[2].id),
+        ("code", kernel),
+    ]
+    assert hits[0].text == f"A ring.\n{LONG}int SWIZZLED;"
+    assert [hit.id for hit in archive.search("swizzle it", 9)] == [said[0].id], "the code does not say that"
+    assert [str(hit.where) for hit in archive.search("what a kernel says", 1)] == ["answer"]
+    assert archive.search("deflate", 9) == (), "how it is kept is no part of it"
 
 
 @pytest.mark.parametrize("literal", ["100%", "a_b", "c/d", "back\\slash", "it's", '"quoted"', "µ–∑ 🙂"])

@@ -9,15 +9,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, cast
 
-from sqlalchemy import ColumnElement, Row, func, literal, select
+from sqlalchemy import ColumnElement, Row, Text, func, literal, select, type_coerce
 from sqlalchemy.orm import Session
 
 from treesearch import records as r
-from treesearch.archive import decisions, findings
+from treesearch.archive import decisions, findings, texts
 from treesearch.archive import schema as s
 from treesearch.archive.findings import Verdict
 from treesearch.archive.growing import edges_of, edges_under_suspicion, natural, newest_findings
-from treesearch.archive.mapping import real
+from treesearch.archive.mapping import AnswerSize, real
 from treesearch.lineage import Lineage
 
 Columns = Row[*tuple[Any, ...]]
@@ -144,6 +144,17 @@ def answers(session: Session, run: str) -> list[s.AnswerRow]:
     short = [column for column in s.AnswerRow.__table__.columns if column.name not in texts]
     query = select(*short, *(literal("").label(name) for name in sorted(texts))).where(s.AnswerRow.run == run)
     return cast("list[s.AnswerRow]", session.execute(query).all())
+
+
+def answer_sizes(session: Session) -> tuple[AnswerSize, ...]:
+    """How long every answer is, and what it took."""
+    row, stored = s.AnswerRow, type_coerce(s.AnswerRow.text, Text)
+    told = func.substr(stored, 1, texts.HEAD), func.length(stored)
+    query = select(row.stage, row.model, row.output_tokens, row.seconds, *told).where(row.failure == "")
+    return tuple(
+        AnswerSize(r.Stage(stage), model, texts.characters(*held), tokens, seconds)
+        for stage, model, tokens, seconds, *held in session.execute(query)
+    )
 
 
 def requests(session: Session, run: str) -> tuple[set[str], set[str]]:

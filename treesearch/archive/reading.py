@@ -264,10 +264,8 @@ class Reader:
 
     def answer_sizes(self) -> tuple[AnswerSize, ...]:
         """How long every answer is, and what it took."""
-        row, length = s.AnswerRow, func.length(s.AnswerRow.text)
-        query = select(row.stage, row.model, length, row.output_tokens, row.seconds).where(row.failure == "")
         with self._reading() as session:
-            return tuple(AnswerSize(Stage(stage), *rest) for stage, *rest in session.execute(query))
+            return outlining.answer_sizes(session)
 
     def verdict_seconds(self) -> tuple[tuple[Status, float], ...]:
         """What became of every kernel that was judged, and how long that took."""

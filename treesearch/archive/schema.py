@@ -129,7 +129,7 @@ class AnswerRow(Base):
     parent: Mapped[str]
     ordinal: Mapped[str]
     prompt: Mapped[str] = mapped_column(PackedText)
-    text: Mapped[str]
+    text: Mapped[str] = mapped_column(PackedText)
     model: Mapped[str]
     answered_by: Mapped[str]
     help: Mapped[str]
@@ -244,7 +244,7 @@ class KernelRow(Base):
     idea: Mapped[str | None] = mapped_column(ForeignKey("ideas.id"))
     answer: Mapped[str | None] = mapped_column(ForeignKey("answers.id"))
     language: Mapped[str]
-    source: Mapped[str | None]
+    source: Mapped[str | None] = mapped_column(PackedText)
     digest: Mapped[str | None] = mapped_column(index=True)
 
 

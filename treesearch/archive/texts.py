@@ -27,14 +27,16 @@ class CleanText(TypeDecorator[str]):
 
 
 PACKED = "\1deflate:"
-"""What a packed text begins with; the rest is base64."""
+"""What a packed text begins with; its length and a colon follow, which the oldest lack, and then base64."""
 WORTH_PACKING = 16 << 10
 """Characters from which on a text is packed."""
+HEAD = len(PACKED) + 12
+"""Characters in which a packed text has told its length."""
 
 
 class PackedText(CleanText):
-    """Clean text that is deflated where it is long: what a prompt says of a GPU is four fifths of it, and its archive
-    would be nothing but that. No query looks into it."""
+    """Clean text that is deflated where it is long: what a prompt says of a GPU is four fifths of it, and what is
+    answered holds a kernel that is kept once more. What queries look for in it, they do not find."""
 
     cache_ok = True
 
@@ -42,9 +44,18 @@ class PackedText(CleanText):
         text = super().process_bind_param(value, dialect)
         if text is None or not (len(text) >= WORTH_PACKING or text.startswith(PACKED)):
             return text
-        return PACKED + b64encode(zlib.compress(text.encode())).decode()
+        return f"{PACKED}{len(text)}:{b64encode(zlib.compress(text.encode())).decode()}"
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         if value is None or not value.startswith(PACKED):
             return value
-        return zlib.decompress(b64decode(value.removeprefix(PACKED))).decode()
+        return zlib.decompress(b64decode(value.removeprefix(PACKED).rpartition(":")[2])).decode()
+
+
+def characters(head: str, stored: int) -> int:
+    """How long a text is of which the first HEAD characters, and the length, of what is stored are known.
+
+    One that was packed before its length was told counts as what is stored of it.
+    """
+    length, told, _ = head.removeprefix(PACKED).partition(":")
+    return int(length) if head.startswith(PACKED) and told else stored
