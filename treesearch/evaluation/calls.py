@@ -13,18 +13,25 @@ from treesearch.evaluation import oracle
 from treesearch.evaluation.answers import Answers, compared, magnitude
 from treesearch.evaluation.stress import (
     ALIGNED,
+    AMBIGUOUS,
+    FAINT,
     GAINS,
     JOLT,
+    OF_PARAMETERS,
+    SIGNS,
+    SMALL,
     SORTED,
     STRESS,
     STRIPED,
     Change,
     align,
     altered,
+    faint,
     jolted,
     perturbed,
     regained,
     shared_length,
+    turned,
 )
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
@@ -144,7 +151,9 @@ class Drawer:
             return None
         if not largest <= self.limit or largest == float("inf"):
             return None
-        if (steady or kind == GAINS) and self._excitable(call, inputs, state, answers):
+        if (steady or kind in OF_PARAMETERS) and self._excitable(call, inputs, state, answers):
+            return None
+        if kind in AMBIGUOUS and not self._decided(call, inputs, state, answers):
             return None
         self.largest = max(self.largest, largest)
         call.keep(replace(self._arrange(inputs, state), answers=answers))
@@ -181,17 +190,24 @@ class Drawer:
             if call.stratum == ALIGNED:
                 tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
                 change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
-            changed = _largest_floating(inputs) if call.stratum == SORTED else range(len(inputs))
+            changed = _largest_floating(inputs) if call.stratum in (SMALL, SORTED) else range(len(inputs))
             inputs = [
                 altered(value, change if index in changed else _same, call.scale, generator)
                 for index, value in enumerate(inputs)
             ]
             if self.weights_seed is None:
-                if call.stratum == GAINS:
-                    parameters = {name: regained(own, call.scale, generator) for name, own in parameters.items()}
+                if call.stratum in (FAINT, GAINS):
+                    parameters = {
+                        name: regained(
+                            own, call.scale * (faint(generator) if call.stratum == FAINT else 1.0), generator
+                        )
+                        for name, own in parameters.items()
+                    }
                 if call.stratum == ALIGNED:
                     parameters = {name: change(tensor, generator) for name, tensor in parameters.items()}
                 parameters = {name: perturbed(tensor, generator) for name, tensor in parameters.items()}
+                if call.stratum == SIGNS:
+                    parameters = {name: turned(tensor, generator) for name, tensor in parameters.items()}
                 held = {name: perturbed(tensor, generator) for name, tensor in held.items()}
         state = {**parameters, **held}
         return inputs, {name: tensor.contiguous().clone() for name, tensor in state.items()}
@@ -223,6 +239,16 @@ class Drawer:
         moved = compared(self._exact(*about) or _widened(self._forward(*about)), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
+
+    def _decided(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
+        """Whether the reference itself says the same as the oracle wherever an answer is yes or no: what hangs on the
+        last bit is nothing that a kernel can be held to."""
+        if all(want.is_floating_point() for want in answers.expected):
+            return True
+        own = self._forward(state, call.model_seed, inputs)
+        return all(
+            got.is_floating_point() or torch.equal(got, want) for got, want in zip(own, answers.expected, strict=True)
+        )
 
     def _arrange(self, inputs: list[Value], state: dict[str, torch.Tensor]) -> Made:
         drawn = iter(inputs)

@@ -13,7 +13,7 @@ from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer, Made
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.stress import AMBIGUOUS, GAINS, STRESS
+from treesearch.evaluation.stress import AMBIGUOUS, OF_PARAMETERS, STRESS
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference
 from treesearch.records import Problem, Protocol, Role
@@ -161,8 +161,9 @@ class _Seeds:
 
 def _kinds(problem: Problem, reference: Reference) -> list[str]:
     """Kinds of stress that have something to change, the problem's own ones included."""
-    indices = any(not argument.dtype.startswith(FLOATING) for argument in problem.signature.of(Role.OUTPUT))
-    left_out = {*(AMBIGUOUS if indices else ()), *(() if problem.signature.of(Role.PARAMETER) else (GAINS,))}
+    outputs = [argument.dtype for argument in problem.signature.of(Role.OUTPUT)]
+    indices = any(not dtype.startswith((*FLOATING, "bool")) for dtype in outputs)
+    left_out = {*(AMBIGUOUS if indices else ()), *(() if problem.signature.of(Role.PARAMETER) else OF_PARAMETERS)}
     general = [name for name in STRESS if name not in left_out]
     return [*general, *(name for name in reference.stress if name not in STRESS)]
 

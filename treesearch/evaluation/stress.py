@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,7 +10,9 @@ import torch
 
 from treesearch.problem.reference import Value
 
-ALIGNED, GAINS, SORTED, STRIPED = "aligned", "gains", "sorted", "striped"
+ALIGNED, SMALL, SORTED, STRIPED = "aligned", "small", "sorted", "striped"
+FAINT, GAINS, SIGNS = OF_PARAMETERS = "faint", "gains", "signs"
+"""Kinds that change parameters alone, and so are nothing without any."""
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 JOLT = 2.0**-11
@@ -34,6 +37,21 @@ def _striped(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     place = torch.randint(among, (1,), generator=generator, device=x.device)
     columns = torch.arange(x.shape[-1] if x.dim() else 1, device=x.device)
     return torch.where(columns % among == place % columns.numel(), 16 + 8 * x, x).view(x.shape)
+
+
+def _small(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """A hundredth to a ten-thousandth of the size, where what is added lest a root or a quotient fail counts."""
+    return x * 2.0 ** -int(torch.randint(7, 15, (1,), generator=generator, device=x.device))
+
+
+def _crest(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """One element of each row so high above a floor that the exponentials of the floor add up to about as much as its
+    own: neither may be left out."""
+    columns = x.shape[-1] if x.dim() else 1
+    changed = (x / 16).reshape(-1, columns)
+    place = torch.randint(columns, (len(changed), 1), generator=generator, device=x.device)
+    above = 4 * torch.rand((len(changed), 1), generator=generator, device=x.device) - 1
+    return changed.scatter(1, place, math.log(columns) + above).view(x.shape)
 
 
 def _one_in_all(value: float) -> Change:
@@ -77,28 +95,37 @@ def shared_length(shapes: Iterable[Sequence[int]]) -> int:
 STRESS: dict[str, Change] = {
     "weights": lambda x, _: x,
     "offset": lambda x, _: 8 + x / 4,
+    "close": lambda x, _: 64 + x / 16,
     "below": lambda x, _: -110 - 16 * x.abs(),
     "wide": lambda x, g: (x * torch.exp(1.5 * normal(x, g))).clamp(-64, 64),
     "large": lambda x, _: 64 * x,
+    SMALL: _small,
     "ties": lambda x, _: x.round().clamp(-1, 1),
     "spikes": _spikes,
     "outliers": lambda x, g: torch.where(torch.rand(x.shape, generator=g, device=x.device) < 1 / 512, 64 * x, x),
+    "crest": _crest,
     "peak": _one_in_all(FAR),
     "dip": _one_in_all(-FAR),
     "constant": lambda x, _: torch.full_like(x, 0.5),
     SORTED: lambda x, _: x.sort(dim=-1, descending=True).values,
     STRIPED: _striped,
     ALIGNED: lambda x, _: x,
-    GAINS: lambda x, _: x,
+    **{kind: lambda x, _: x for kind in OF_PARAMETERS},
 }
-"""How each kind of stress changes a nominal floating-point input (as float32). `weights` and `gains` (`regained`)
-change only weights, how `aligned` does depends on the shapes of all tensors of the call (`align`), and only the largest
-input is `sorted`: of two whose rows all look alike, sums of products may nearly cancel, which no rounding survives. Of
-two that are `striped` they do so now and then; such draws are avoided. All that is `below` is far below zero, where a
-maximum that starts at zero is wrong, and the exponential of each number is nothing."""
+"""How each kind of stress changes a nominal floating-point input (as float32).
 
-AMBIGUOUS = ("ties", "constant", "spikes")
-"""Kinds that leave the position of a maximum open, and so are unfair where an output is an index."""
+`weights`, `gains` and `faint` (`regained`) and `signs` (`turned`) change only weights, and how `aligned` does depends
+on the shapes of all tensors of the call (`align`). Only the largest input is `small` or `sorted`: products of small
+numbers may be nothing, and of two whose rows all look alike, sums of products may nearly cancel, which no rounding
+survives. Of two that are `striped` they do so now and then; such draws are avoided. All that is `below` is far below
+zero, where a maximum that starts at zero is wrong, and the exponential of each number is nothing; what is `close`
+together is so far from zero that the mean of its squares less the square of its mean is no variance any more."""
+
+AMBIGUOUS = ("ties", "constant", "spikes", "close")
+"""Kinds that leave the position of a maximum open, and so are unfair where an output is an index; and whether a number
+is larger than another, unless the reference and the oracle agree."""
+LEAST_FAINT, MOST_FAINT = 0.02, 0.08
+"""Share of a trained weight's size at which what it weighs just counts: several times a usual tolerance."""
 
 
 def altered(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
@@ -145,6 +172,19 @@ def regained(tensor: torch.Tensor, scale: float, generator: torch.Generator) -> 
     drawn = gain * normal(tensor, generator)
     nonnegative = bool((tensor >= 0).all() and tensor.any())
     return (drawn.abs() if nonnegative else drawn).to(tensor.dtype)
+
+
+def faint(generator: torch.Generator) -> float:
+    """A share of the size of trained weights, each as likely as its double."""
+    drawn = float(torch.rand(1, generator=generator, device=generator.device))
+    return float(LEAST_FAINT * (MOST_FAINT / LEAST_FAINT) ** drawn)
+
+
+def turned(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Weights a third of which have the other sign, as training may give it to those that begin as ones."""
+    if _exact(tensor):
+        return tensor
+    return torch.where(torch.rand(tensor.shape, generator=generator, device=tensor.device) < 1 / 3, -tensor, tensor)
 
 
 def jolted(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
