@@ -11,7 +11,19 @@ from treesearch.evaluation import calls, inputs
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import Deck
-from treesearch.evaluation.stress import ALIGNED, GAINS, SORTED, STRESS, align, regained, shared_length
+from treesearch.evaluation.stress import (
+    ALIGNED,
+    FAINT,
+    GAINS,
+    OF_PARAMETERS,
+    SIGNS,
+    SMALL,
+    SORTED,
+    STRESS,
+    align,
+    regained,
+    shared_length,
+)
 from treesearch.problem.reference import Reference
 from treesearch.records import Protocol
 
@@ -150,7 +162,7 @@ def test_stress_whose_answer_is_not_finite_is_left_out_and_named() -> None:
     strata = {call.stratum for call in deck.calls}
     assert deck.skipped
     assert strata.isdisjoint(deck.skipped)
-    assert strata | set(deck.skipped) == {NOMINAL, *STRESS} - {GAINS}  # there are no weights
+    assert strata | set(deck.skipped) == {NOMINAL, *STRESS} - {*OF_PARAMETERS}  # there are none
 
 
 @pytest.mark.parametrize(
@@ -346,6 +358,38 @@ def test_with_gains_every_part_of_a_network_has_a_share_in_its_output() -> None:
         assert bool((share > 0.1).all()) is (call is gains)
     assert gains.values["layers_0_weight"].std() == pytest.approx((2 / 64) ** 0.5, rel=0.1)
     assert (gains.values["scale"] >= 0).all()
+
+
+def test_where_vectors_are_faint_what_they_weigh_just_counts() -> None:
+    [faint] = [call for call in deck_of(TWENTY_LAYERS).calls if call.stratum == FAINT]
+    assert 0.015 < float(faint.values["scale"].square().mean().sqrt()) < 0.1
+    assert faint.values["layers_0_weight"].std() == pytest.approx((2 / 64) ** 0.5, rel=0.1)
+
+
+def test_a_third_of_the_weights_changes_sign() -> None:
+    [turned] = [call for call in deck_of(TWENTY_LAYERS).calls if call.stratum == SIGNS]
+    assert 0.1 < float((turned.values["scale"] < 0).float().mean()) < 0.6, "all are positive in nominal calls"
+
+
+def test_of_each_row_one_element_weighs_about_as_much_as_all_others_together() -> None:
+    generator = torch.Generator().manual_seed(0)
+    shares = STRESS["crest"](torch.randn(200, 4096, generator=generator), generator).softmax(dim=1).max(dim=1).values
+    assert bool(((shares > 0.2) & (shares < 0.97)).all())
+    assert STRESS["crest"](torch.randn((), generator=generator), generator).shape == ()
+
+
+def test_only_the_largest_input_is_small() -> None:
+    source = elementwise("x, y): return x @ y", "torch.randn(8, 64), torch.randn(64, 64)")
+    [small] = [call for call in deck_of(source).calls if call.stratum == SMALL]
+    assert float(small.values["x"].std()) > 0.5
+    assert 2.0**-16 < float(small.values["y"].std()) < 2.0**-6
+
+
+def test_ties_are_drawn_where_answers_are_yes_or_no_unless_they_hang_on_the_last_bit() -> None:
+    answers = "x > 0", "x / 3 * 3 * 0.1 > x * 0.1"
+    sure, unsure = (deck_of(elementwise(f"x): return {answer}", "torch.randn(8, 64)")) for answer in answers)
+    assert {"ties", "constant", "spikes"} <= {call.stratum for call in sure.calls}
+    assert "close" in unsure.skipped
 
 
 def test_gains_under_which_rounding_alone_would_make_answers_wrong_are_left_out() -> None:

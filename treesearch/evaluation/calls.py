@@ -197,12 +197,8 @@ class Drawer:
             ]
             if self.weights_seed is None:
                 if call.stratum in (FAINT, GAINS):
-                    parameters = {
-                        name: regained(
-                            own, call.scale * (faint(generator) if call.stratum == FAINT else 1.0), generator
-                        )
-                        for name, own in parameters.items()
-                    }
+                    share = faint(generator) if call.stratum == FAINT else 1.0
+                    parameters = {name: regained(own, call.scale, generator, share) for name, own in parameters.items()}
                 if call.stratum == ALIGNED:
                     parameters = {name: change(tensor, generator) for name, tensor in parameters.items()}
                 parameters = {name: perturbed(tensor, generator) for name, tensor in parameters.items()}

@@ -125,7 +125,8 @@ AMBIGUOUS = ("ties", "constant", "spikes", "close")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index; and whether a number
 is larger than another, unless the reference and the oracle agree."""
 LEAST_FAINT, MOST_FAINT = 0.02, 0.08
-"""Share of a trained weight's size at which what it weighs just counts: several times a usual tolerance."""
+"""Share of a trained vector's size at which what it weighs, such as a residual branch, just counts: a few times a usual
+tolerance."""
 
 
 def altered(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
@@ -157,25 +158,24 @@ def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return (tensor.float() * factors).to(tensor.dtype)
 
 
-def regained(tensor: torch.Tensor, scale: float, generator: torch.Generator) -> torch.Tensor:
+def regained(tensor: torch.Tensor, scale: float, generator: torch.Generator, share: float = 1.0) -> torch.Tensor:
     """Weights as large as they become by training, so that no part of a network is without a share in its output.
 
     Where initial ones are tiny, as a layer's scale of 1e-6 is, or wear a signal down layer by layer, outputs hardly
     depend on what a kernel leaves out. Matrices get He et al.'s normal distribution (https://arxiv.org/abs/1502.01852),
-    whose variance is 2 over the inputs of a neuron, and vectors the standard one, both times `scale`; what is left
-    alone is the same as above.
+    whose variance is 2 over the inputs of a neuron, and vectors the standard one times `share`, both times `scale`;
+    what is left alone is the same as above.
     """
     if _exact(tensor):
         return tensor
-    inputs = tensor[0].numel() if tensor.dim() > 1 else 2
-    gain: float = scale * (2 / inputs) ** 0.5
+    gain: float = scale * ((2 / tensor[0].numel()) ** 0.5 if tensor.dim() > 1 else share)
     drawn = gain * normal(tensor, generator)
     nonnegative = bool((tensor >= 0).all() and tensor.any())
     return (drawn.abs() if nonnegative else drawn).to(tensor.dtype)
 
 
 def faint(generator: torch.Generator) -> float:
-    """A share of the size of trained weights, each as likely as its double."""
+    """A share of the size of trained vectors, each as likely as its double."""
     drawn = float(torch.rand(1, generator=generator, device=generator.device))
     return float(LEAST_FAINT * (MOST_FAINT / LEAST_FAINT) ** drawn)
 
