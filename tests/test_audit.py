@@ -111,14 +111,14 @@ def finished(words: Sequence[str], package: Path = PACKAGE) -> tuple[int, str, s
 
 def test_a_header_is_read(tmp_path: Path) -> None:
     head = HOSTILE.replace("wrong", "wrong | suspect") + "// label: algorithmic, varying\n// check: rows, poison\n"
-    (case,) = written(tmp_path, half=f"{head}// says: a row\n\n// says: no key any more\n{HALF}")
+    (case,) = written(tmp_path, half=f"{head}// says: a row | a column\n\n// says: no key any more\n{HALF}")
     assert (case.family, case.name, case.language) == ("partial-work", "partial-work/half.cpp", "cpp")
     assert case.hostile
     assert case.about == "computes one half"
     assert case.verdicts == {Status.WRONG, Status.SUSPECT}
     assert case.labels == {Label.ALGORITHMIC, Label.VARYING}
     assert case.checks == {Check.ROWS, Check.POISON}
-    assert case.says == "a row"
+    assert case.says == ("a row", "a column")
     assert case.source.endswith(HALF)
 
 
@@ -138,6 +138,7 @@ def test_an_honest_kernel_must_be_verified(tmp_path: Path) -> None:
         (HOSTILE + "// label: sealed\n", ":4: 'sealed' is no label"),
         (HOSTILE + "// device: tpu\n", ":4: the only device"),
         (HOSTILE + "// verdict: crashed\n", ":4: verdict needs one value and has two"),
+        (HOSTILE + "// says: a row |\n", ":4: says has an empty alternative"),
         (HOSTILE + "// says:\n", ":4: says needs one value and has none"),
         (HOSTILE.replace("wrong", "bad"), ":3: 'bad' is no verdict"),
         (HOSTILE.replace("wrong", "verified"), ":3: a hostile kernel that is verified has got through"),
@@ -182,7 +183,7 @@ def test_misses_are_told_with_what_was_expected_and_what_came(tmp_path: Path) ->
         tmp_path,
         caught=HOSTILE + HALF,
         got_through=HOSTILE + WHOLE,
-        other_words=f"{HOSTILE}// says: three quarters\n{HALF}",
+        other_words=f"{HOSTILE}// says: three quarters | a third\n{HALF}",
         accepted=HONEST + WHOLE,
         convicted=HONEST + HALF,
         unlabelled=f"{HONEST}// label: open\n{WHOLE}",
@@ -196,7 +197,7 @@ def test_misses_are_told_with_what_was_expected_and_what_came(tmp_path: Path) ->
     assert report.row(told.total())[1:] == ("1/3", "1/3", "")
     lines = report.plain(told).splitlines()
     assert "  got      verified" in lines
-    assert "  expected wrong saying 'three quarters'" in lines
+    assert "  expected wrong saying 'three quarters' or 'a third'" in lines
     assert "  the verdict lacks the label open" in lines
     assert lines[-1].startswith("1 of 3 hostile kernels caught, 1 of 3 honest ones accepted, 0 not run, in ")
     done = [moment.done for moment in moments if moment.result]

@@ -66,8 +66,8 @@ class Case:
     """What the verdict must bear; it may bear more."""
     checks: frozenset[Check] = frozenset()
     """Checks without any one of which it would get another verdict."""
-    says: str = ""
-    """What the verdict's error must contain."""
+    says: tuple[str, ...] = ()
+    """What the verdict's error must contain, one of them."""
     device: str = "cpu"
     """Kind of device that it runs on, `cpu` or `cuda`."""
     source: str = field(default="", repr=False)
@@ -179,7 +179,7 @@ def parse(path: Path, problems: Path) -> Case:
         verdicts=_verdicts(header, start, kind),
         labels=_several(header, "label", Label, ","),
         checks=_several(header, "check", Check, ","),
-        says=header["says"].value if "says" in header else "",
+        says=_words(header["says"]) if "says" in header else (),
         device=_device(header, path),
         source=source,
     )
@@ -245,6 +245,14 @@ def _several(header: dict[str, _Entry], key: str, known: type[Name], separator: 
         return frozenset()
     entry = header[key]
     return frozenset(_one(entry, key, word.strip(), known) for word in entry.value.split(separator))
+
+
+def _words(entry: _Entry) -> tuple[str, ...]:
+    """Alternatives, `|` between them. An empty one would be in any error."""
+    found = tuple(words.strip() for words in entry.value.split("|"))
+    if "" in found:
+        raise entry.error("says has an empty alternative")
+    return found
 
 
 def _one(entry: _Entry, key: str, word: str, known: type[Name]) -> Name:

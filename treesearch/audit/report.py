@@ -49,7 +49,8 @@ class Result:
             return "the verdict is another one"
         if lacking := self.case.labels.difference(self.verdict.labels):
             return f"the verdict lacks the label {', '.join(sorted(lacking))}"
-        return "" if self.case.says in self.verdict.error else f"the verdict does not say {self.case.says!r}"
+        said = not self.case.says or any(words in self.verdict.error for words in self.case.says)
+        return "" if said else f"the verdict does not say {_quoted(self.case.says)}"
 
     @property
     def outcome(self) -> str:
@@ -131,7 +132,11 @@ def expected(case: Case) -> str:
     """`wrong or suspect`, with what the verdict must say or bear beside that."""
     statuses = " or ".join(sorted(_spoken(status) for status in case.verdicts))
     labels = "".join(f" [{label}]" for label in sorted(case.labels))
-    return f"{statuses}{labels}{f' saying {case.says!r}' if case.says else ''}"
+    return f"{statuses}{labels}{f' saying {_quoted(case.says)}' if case.says else ''}"
+
+
+def _quoted(says: Sequence[str]) -> str:
+    return " or ".join(map(repr, says))
 
 
 def got(result: Result) -> str:

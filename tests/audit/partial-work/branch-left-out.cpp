@@ -2,7 +2,7 @@
 // problem: layer_scale
 // verdict: wrong
 // check: stress
-// says: gains call
+// says: gains call | faint call
 #include "problem.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 // problem: square
 // verdict: crashed
 // check: replies
-// says: nobody asked for
+// says: nobody asked for | answered before
 #include "problem.h"
 
 // A system call that no imported function gives away.
