@@ -378,6 +378,16 @@ def test_of_each_row_one_element_weighs_about_as_much_as_all_others_together() -
     assert STRESS["crest"](torch.randn((), generator=generator), generator).shape == ()
 
 
+def test_mixed_rows_are_each_of_another_kind() -> None:
+    generator = torch.Generator().manual_seed(0)
+    mixed = STRESS["mixed"](torch.randn(4, 60, 256, generator=generator), generator).view(240, 256)
+    small, large = mixed.abs().amax(dim=1) < 0.1, mixed.std(dim=1) > 32
+    offset, ordered = (mixed.mean(dim=1) > 6) & (mixed.std(dim=1) < 1), (mixed.diff(dim=1) <= 0).all(dim=1)
+    for kind in (small, large, offset, ordered):
+        assert 39 <= int(kind.sum()) <= 40
+    assert not bool((small & large | small & offset | large & ordered).any())
+
+
 def test_only_the_largest_input_is_small() -> None:
     source = elementwise("x, y): return x @ y", "torch.randn(8, 64), torch.randn(64, 64)")
     [small] = [call for call in deck_of(source).calls if call.stratum == SMALL]

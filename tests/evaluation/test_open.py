@@ -18,7 +18,7 @@ from treesearch import problem
 from treesearch.evaluation import lanes
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
-from treesearch.evaluation.open import adopt, places
+from treesearch.evaluation.open import adopt, manners, places
 from treesearch.evaluation.open.build import build
 from treesearch.evaluation.open.candidate import KERNEL, Bare, Broken, Candidate
 from treesearch.evaluation.sandbox import Child, ChildDied
@@ -317,6 +317,57 @@ def test_a_forward_may_change_its_buffers(bench: Bench) -> None:
     with torch.no_grad():
         [judged.launch(KERNEL, [], judged.subject) for _ in range(3)]
     torch.testing.assert_close(bench.output(0), right)
+
+
+@pytest.mark.parametrize("manner", manners.ALL)
+def test_a_module_is_called_in_other_manners_and_is_afterwards_as_before(bench: Bench, manner: str) -> None:
+    model, seen = Scale(), list[tuple[bool, bool, bool, bool]]()
+
+    def watched(right: torch.Tensor) -> torch.Tensor:
+        seen.append((model.training, torch.is_grad_enabled(), right.requires_grad, right.is_contiguous()))
+        return right
+
+    model.returned = watched
+    judged, right = candidate(bench, model), bench.fill(0, 4)
+    seen.clear()
+    with torch.no_grad():
+        assert judged.otherwise(manner, [], judged.subject) == ""
+    differentiated = manner == manners.DIFFERENTIATED
+    usual = (manner != manners.EVALUATING, differentiated, differentiated, manner != manners.STRIDED)
+    assert seen == [usual]
+    torch.testing.assert_close(bench.output(0), right)
+    assert model.training
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_a_module_that_refuses_a_manner_says_why(bench: Bench) -> None:
+    model = Scale()
+    judged = candidate(bench, model)
+    model.returned = lambda right: 1 / 0
+    with torch.no_grad():
+        assert judged.otherwise(manners.EVALUATING, [], judged.subject) == "ZeroDivisionError: division by zero"
+    assert model.training
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 4), (1, 5), (4, 1), (2, 3, 4)])
+def test_strided_values_are_the_same_and_not_contiguous(shape: tuple[int, ...]) -> None:
+    value = torch.randn(shape)
+    assert torch.equal(manners.strided(value), value)
+    assert not manners.strided(value).is_contiguous()
+
+
+def test_what_has_no_other_strides_stays_as_it_is() -> None:
+    for value in (3, torch.tensor(2.0), torch.ones(1, 1), torch.empty(0, 4)):
+        assert manners.strided(value) is value
+
+
+def test_a_state_dict_that_lacks_a_parameter_breaks_the_contract(bench: Bench) -> None:
+    class Secretive(Scale):
+        def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+            return {"shift": self.get_buffer("shift")}
+
+    with pytest.raises(Broken, match="does not hold what the reference has as scale"):
+        candidate(bench, Secretive())
 
 
 def test_an_exception_is_told_with_its_line(bench: Bench) -> None:

@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from treesearch import languages
-from treesearch.evaluation import build, clock, device, lanes
+from treesearch.evaluation import build, clock, device, lanes, visits
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Bench
 from treesearch.evaluation.inputs import BURSTS, Deck
-from treesearch.evaluation.trial import WARM, WATCHED, Outcome, Trial
+from treesearch.evaluation.trial import Outcome, Trial
+from treesearch.evaluation.visits import WARM, WATCHED, Visit
 from treesearch.records import Label, Problem, Protocol, Status
 
 LONG_SETTLE = 0.05
@@ -95,6 +96,10 @@ def prepare(bench: Bench, deck: Deck, tiny_problem: Problem) -> Try:
     return prepared
 
 
+def planned(trial: Trial) -> list[Visit]:
+    return visits.plan(trial.deck, trial.lane, trial.protocol, trial.chance, trial.without)
+
+
 def failure(run: Run) -> tuple[Status, str]:
     with pytest.raises(Failed) as caught:
         run()
@@ -106,23 +111,23 @@ def failure(run: Run) -> tuple[Status, str]:
 
 def test_every_call_is_visited_and_bursts_come_in_the_second_half(prepare: Try, deck: Deck) -> None:
     for _ in range(20):
-        visits = prepare()[0]._visits()
-        assert {visit.call for visit in visits} == {*deck.calls, *deck.spares}
+        found = planned(prepare()[0])
+        assert {visit.call for visit in found} == {*deck.calls, *deck.spares}
         nominal = sum(call.nominal for call in deck.calls)
-        assert len(visits) == len(deck.calls) + 2 * nominal
-        late = visits[len(visits) // 2 :]
-        bursts = [visit.burst for visit in visits if visit.burst]
+        assert len(found) == len(deck.calls) + 2 * nominal
+        late = found[len(found) // 2 :]
+        bursts = [visit.burst for visit in found if visit.burst]
         assert sum(bool(visit.burst) for visit in late) == len(bursts) == BURSTS
         rows = [call for burst in bursts for call in burst]
         assert len({*rows, *deck.calls, *deck.spares}) == len(rows) + len(deck.calls) + len(deck.spares)
-        assert sum(visit.watched for visit in visits) == WATCHED
-        assert all(visit.call.checked for visit in visits if visit.burst or visit.watched)
+        assert sum(visit.watched for visit in found) == WATCHED
+        assert all(visit.call.checked for visit in found if visit.burst or visit.watched)
 
 
 def test_calls_come_in_an_order_drawn_by_lot_unless_that_is_left_out(prepare: Try) -> None:
     def orders(*without: Check) -> set[tuple[int, ...]]:
         left_out = frozenset({Check.BURSTS, *without})
-        return {tuple(visit.call.seed for visit in prepare(without=left_out)[0]._visits()) for _ in range(5)}
+        return {tuple(visit.call.seed for visit in planned(prepare(without=left_out)[0])) for _ in range(5)}
 
     assert len(orders()) == 5
     assert len(orders(Check.SHUFFLE)) == 1
@@ -160,7 +165,7 @@ def test_a_kernel_that_is_clearly_slower_is_checked_as_any_other_and_timed_less(
     trial.chance = random.Random(1)  # type: ignore[assignment]
     outcome = run()
     checked = sum(call.nominal for call in deck.calls)
-    assert checked <= len(outcome.measurement.kernel.samples) < len(prepare()[0]._visits()) - len(trial.stressed)
+    assert checked <= len(outcome.measurement.kernel.samples) < len(planned(prepare()[0])) - len(trial.stressed)
     assert len(outcome.measurement.eager.samples) == len(outcome.measurement.kernel.samples)
     further = len(trial.warm) + sum(1 + burst.times for burst in trial.bursts)
     assert outcome.accuracy.calls == len(deck.calls) + further
@@ -171,7 +176,7 @@ def test_a_kernel_that_is_clearly_slower_is_checked_as_any_other_and_timed_less(
 @pytest.mark.parametrize("incumbent", [0.3, None])
 def test_a_kernel_that_may_still_be_as_fast_is_timed_in_full(prepare: Try, incumbent: float | None) -> None:
     trial, run = prepare(kernel(before="spin(400);"), incumbent=incumbent)
-    assert len(run().measurement.kernel.samples) == len(trial._visits()) - len(trial.stressed)
+    assert len(run().measurement.kernel.samples) == len(planned(trial)) - len(trial.stressed)
     assert len(trial.bursts) == BURSTS
 
 
@@ -353,9 +358,22 @@ def test_a_warm_time_that_the_controllers_clock_denies_is_none(prepare: Try) -> 
 
 
 def test_warm_launches_follow_some_nominal_calls(prepare: Try) -> None:
-    visits = prepare()[0]._visits()
-    assert sum(visit.warm for visit in visits) == WARM
-    assert all(visit.call.nominal and visit.call.checked for visit in visits if visit.warm)
+    found = planned(prepare()[0])
+    assert sum(visit.warm for visit in found) == WARM
+    assert all(visit.call.nominal and visit.call.checked for visit in found if visit.warm)
+
+
+def test_each_manner_of_calling_is_met_once_unless_the_reference_answers_otherwise_in_it(
+    prepare: Try, deck: Deck
+) -> None:
+    trial = prepare()[0]
+    trial.lane = replace(trial.lane, manners=("one", "other", "other"))
+    assert sorted(visit.manner for visit in planned(trial) if visit.manner) == ["one", "other", "other"]
+    assert all(visit.call.checked for visit in planned(trial) if visit.manner)
+    trial.deck = replace(deck, changing=("other",))
+    assert [visit.manner for visit in planned(trial) if visit.manner] == ["one"]
+    trial.without |= {Check.PLAIN_CALLS}
+    assert not any(visit.manner for visit in planned(trial))
 
 
 # ── work after the launch ───────────────────────────────────────────────────────────────────────

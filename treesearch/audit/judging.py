@@ -26,7 +26,7 @@ DEADLINE_SECONDS = 6.0
 PATIENT_SECONDS = 20.0
 """For modules on a GPU: Triton compiles in their first call, which takes some seconds on a machine that never did."""
 NOMINAL_CALLS = 4
-REPEATS = 3
+REPEATS = 4
 
 Group = tuple[Path, str, str]
 """Problem, language and kind of device."""

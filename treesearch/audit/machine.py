@@ -24,7 +24,7 @@ def missing(check: Check) -> str:
     """What this machine lacks for a check, in a few words; empty where it can make it."""
     if check is Check.SANITIZER:
         return _sanitizer()
-    if check in (Check.GRAPH_NODES, Check.PLAIN_CALLS) and not _has_gpu():
+    if check is Check.GRAPH_NODES and not _has_gpu():
         return "a CUDA device"
     wall = Check.FILES if check is Check.COMPILER else check  # the compiler's walls are those around files
     return "" if walls.available().offers(wall) else f"a sandbox that holds {wall}"

@@ -171,6 +171,13 @@ class Drawer:
     def answers(self, call: Call) -> Answers:
         return self._solve(call.model_seed, *self._drawn(call))[0]
 
+    def depends_on_mode(self, call: Call) -> bool:
+        """Whether the reference answers a call otherwise after `.eval()`, by more than rounding."""
+        inputs, state = self._drawn(call)
+        trained, evaluated = (self._forward(state, call.model_seed, inputs, training=mode) for mode in (True, False))
+        pairs = zip(trained, evaluated, strict=True)
+        return not all(torch.allclose(one, other, rtol=JOLT, atol=JOLT, equal_nan=True) for one, other in pairs)
+
     def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
         eager = self._forward(state, seed, inputs)
@@ -211,9 +218,11 @@ class Drawer:
     def _model(self, seed: int) -> nn.Module:
         return self.reference.model(seed if self.weights_seed is None else self.weights_seed)
 
-    def _forward(self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value]) -> list[torch.Tensor]:
+    def _forward(
+        self, state: dict[str, torch.Tensor], seed: int, inputs: list[Value], *, training: bool = True
+    ) -> list[torch.Tensor]:
         # A forward may change buffers (batch norm's running statistics): it gets copies.
-        model = self._model(seed)
+        model = self._model(seed).train(training)
         assign(model, {name: tensor.clone() for name, tensor in state.items()})
         return self.reference.forward(model, inputs)
 

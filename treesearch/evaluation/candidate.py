@@ -158,13 +158,18 @@ class Candidate:
         reply, outside = self._begin()
         return Reading(_reading(reply), outside)
 
-    def announce_plain(self, index: int, scalars: Scalars) -> None:
-        """Have it make ready for a plain call on a set of buffers, where its launches are replays."""
-        self._announce({"plain": index, "scalars": scalars})
+    def announce_otherwise(self, index: int, scalars: Scalars, manner: str) -> None:
+        """Have it make ready for a call on a set of buffers, in another manner than those that are timed."""
+        self._announce({"plain": index, "scalars": scalars, "manner": manner})
 
-    def plain(self) -> None:
-        """The plain call that was announced, of which nobody takes the time."""
-        _refuse_error(self._begin()[0])
+    def otherwise(self) -> bool:
+        """The call that was announced, of which nobody takes the time: it has a deadline of its own. False where the
+        candidate refuses to be called so."""
+        before, self._left = self._left, self._seconds
+        reply, _ = self._begin()
+        self._left = before
+        _refuse_error(reply)
+        return "refused" not in reply
 
     def announce_burst(self, scalars: Mapping[int, Scalars]) -> None:
         """The same for launches in a row, on these sets."""

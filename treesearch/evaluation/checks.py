@@ -28,7 +28,8 @@ class Check(StrEnum):
     SHUFFLE = "shuffle"
     """Calls come in an order drawn by lot."""
     PLAIN_CALLS = "plain-calls"
-    """A CUDA kernel is right where `launch` is called as a user calls it as well, not replayed from a graph."""
+    """A CUDA kernel is right where `launch` is called as a user calls it as well, not replayed from a graph; a module
+    in other manners than the one that it is timed in, unless it refuses them."""
 
     # of what it answers
     ROWS = "rows"

@@ -13,6 +13,7 @@ from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer, Made
 from treesearch.evaluation.checks import Check, Checks
+from treesearch.evaluation.open.manners import EVALUATING
 from treesearch.evaluation.stress import AMBIGUOUS, OF_PARAMETERS, STRESS
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference
@@ -50,6 +51,8 @@ class Deck:
     """What every correct kernel reads and writes in each nominal call, at least."""
     fixed: tuple[str, ...]
     """Arguments whose contents are the same in all calls, so that a kernel could have them built in."""
+    changing: tuple[str, ...] = ()
+    """Manners of calling a module in which the reference itself answers otherwise."""
     bursts: tuple[tuple[Call, ...], ...] = ()
     """More nominal calls, for launches in a row: nothing else is made of them, so that no kernel has met one before."""
 
@@ -106,7 +109,8 @@ def _draw(
     bursts = _bursts(drawer, seeds, launches, one_model=one_model)
     _give_back(reference.device)
     fixed = () if without else _fixed(problem, survivors)
-    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed, bursts)
+    changing = (EVALUATING,) if one_model and drawer.depends_on_mode(survivors[0]) else ()
+    return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed, changing, bursts)
 
 
 def _bursts(drawer: Drawer, seeds: _Seeds, launches: int, *, one_model: bool) -> tuple[tuple[Call, ...], ...]:

@@ -13,7 +13,7 @@ from treesearch.errors import MachineError
 from treesearch.evaluation import cache, clock, device
 from treesearch.evaluation.buffers import HostTensor, SharedTensor
 from treesearch.evaluation.conditions import Graphics, Processor, Sampler
-from treesearch.evaluation.open import places, start
+from treesearch.evaluation.open import manners, places, start
 from treesearch.evaluation.sandbox import Limits
 from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized
 from treesearch.evaluation.walls import Walls, readable
@@ -39,6 +39,8 @@ MORE_ON_HOST = 64 << 20
 """The same on a CPU, where more would not be found in caches that single launches find warm."""
 FLUSH_FACTOR = 5
 """Bytes written to flush an L2 cache, in its own size."""
+PLAIN = "plainly"
+"""Manner of a call that is not a replay of a captured launch."""
 SPINS = 20_000
 """How long an idle OpenMP thread spins before it sleeps: well under a millisecond, so that the threads of a process
 that was just timed are asleep when the next one is. libgomp's default spins for several milliseconds."""
@@ -78,8 +80,8 @@ class Lane:
     """What a sanitizer says of a built kernel that is to be promoted, in so many seconds, races looked for or not."""
     profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
     """What a profiler reads of a built kernel that is to be promoted."""
-    replays: bool = False
-    """Whether what is timed are replays of a captured launch, so that plain calls of it have to be checked as well."""
+    manners: tuple[str, ...] = ()
+    """In which manners other than the timed one a checked call is made once more each, as users make it."""
     join: Callable[[], None] = lambda: None
     """Wait until the controller's own work on the device is done."""
     uncertain: float = clock.ROW_MS
@@ -177,7 +179,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
             library, problem, gpu.cudart(), seconds, races=races
         ),
         profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
-        replays=True,
+        manners=(PLAIN,) * 4,
         uncertain=clock.GPU_ROW_MS,
         join=gpu.join,
         trim=gpu.trim,
@@ -197,7 +199,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         start={**lane.start, **start.told(problem, lane.device), "models": BUFFER_SETS},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,
-        replays=False,
+        manners=manners.ALL,
         uncertain=clock.ROW_MS,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own

@@ -65,6 +65,18 @@ def _one_in_all(value: float) -> Change:
     return change
 
 
+def _mixed(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Rows each of another kind, as many of each, so that none speaks for the others; the first is a nominal one."""
+    rows = x.reshape(-1, x.shape[-1] if x.dim() else 1)
+    changed = rows.clone()
+    if len(rows) > 1:
+        kinds = (torch.randperm(len(rows) - 1, generator=generator, device=x.device) + 1) % len(MIXED)
+        for number, change in enumerate(MIXED):
+            where = 1 + (kinds == number).nonzero().flatten()
+            changed[where] = change(rows[where], generator)
+    return changed.view(x.shape)
+
+
 def align(length: int, seed: int) -> Change:
     """The same values in another order: along axes of that length, half of the positions have the larger ones.
 
@@ -92,6 +104,15 @@ def shared_length(shapes: Iterable[Sequence[int]]) -> int:
     return max(lengths, key=lambda length: (lengths[length] > 1 and length > 1, length), default=1)
 
 
+MIXED: tuple[Change, ...] = (
+    lambda x, _: x,
+    lambda x, _: 8 + x / 4,
+    lambda x, _: 64 * x,
+    lambda x, _: x / 128,
+    lambda x, _: x.sort(dim=-1, descending=True).values,
+    _crest,
+)
+"""Kinds of rows that may stand beside one another: the largest of each is far above a millionth of any other's."""
 STRESS: dict[str, Change] = {
     "weights": lambda x, _: x,
     "offset": lambda x, _: 8 + x / 4,
@@ -109,6 +130,7 @@ STRESS: dict[str, Change] = {
     "constant": lambda x, _: torch.full_like(x, 0.5),
     SORTED: lambda x, _: x.sort(dim=-1, descending=True).values,
     STRIPED: _striped,
+    "mixed": _mixed,
     ALIGNED: lambda x, _: x,
     **{kind: lambda x, _: x for kind in OF_PARAMETERS},
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from treesearch.evaluation import clock, conditions, imports, verify
+from treesearch.evaluation import clock, conditions, imports, verify, visits
 from treesearch.evaluation.baselines import Baselines
 from treesearch.evaluation.buffers import BufferSet, Left
 from treesearch.evaluation.build import Built
@@ -24,6 +24,7 @@ from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.threads import single_threaded
+from treesearch.evaluation.visits import Visit
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Launch, Metric
 from treesearch.languages import Language
@@ -38,11 +39,6 @@ CLEARLY_SLOWER = 3.0
 LEFT = {Left.POISON: 0.4, Left.OWN: 0.25, Left.SCRAMBLED: 0.2, Left.ZEROS: 0.15}
 """How often a launch finds what in its outputs. A kernel that writes only over poison would be right on poison alone,
 and wrong for its users; so would one that writes over its own answers as well, and over nothing else."""
-WATCHED = 3
-WARM = 3
-"""Visits of each kind. They are drawn among the checked calls, which nothing tells from the others."""
-PLAIN = 4
-"""Checked calls after which the same contents are answered once more by a plain call, where launches are replays."""
 KERNEL = "kernel"
 
 
@@ -67,21 +63,6 @@ class Outcome:
         if said.doubt:
             return replace(self, doubt=f"compute-sanitizer: {said.doubt}")
         return self if said.not_run else replace(self, labels=(*self.labels, Label.SANITIZED))
-
-
-@dataclass(frozen=True)
-class Visit:
-    """One call, and what is done on the occasion beside checking and timing it."""
-
-    call: Call
-    burst: tuple[Call, ...]
-    """Calls that are launched in a row afterwards."""
-    watched: bool
-    """Whether the candidate's CPU time is looked at while nothing is asked of it."""
-    warm: bool
-    """Whether it is timed once more, right after a launch on the same contents."""
-    plain: bool = False
-    """Whether it is made once more as a user makes it, where launches are replays."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +150,7 @@ class Trial:
         if reason := imports.refused(library, self.language, self.problem, self.without):
             raise Failed(Status.BROKE_CONTRACT, reason)
         with single_threaded(), self._alive(library) as candidate:
-            for visit in self._visits():
+            for visit in visits.plan(self.deck, self.lane, self.protocol, self.chance, self.without):
                 late = time.monotonic() - started > share
                 if visit.call.checked or not (late or self._outclassed()):
                     self._visit(candidate, visit, late)
@@ -206,31 +187,6 @@ class Trial:
             Check.STRATA: clock.slower_on_stress(kernel, self.stressed),
         }
         return next((doubt for check, doubt in doubts.items() if doubt and check not in self.without), "")
-
-    def _visits(self) -> list[Visit]:
-        """Every call of the deck once and spares for the repeats, in an order drawn by lot; bursts come late in it,
-        when there is a time to tell how long they should be."""
-        nominal = [call for call in self.deck.calls if call.nominal]
-        calls = [*self.deck.calls, *self.deck.spares[: len(nominal) * (self.protocol.repeats - 1)]]
-        burst = self._drawn(nominal, Check.BURSTS, len(self.deck.bursts))
-        watched = self._drawn(self.deck.calls, Check.CPU_TIME, WATCHED)
-        warm = self.chance.sample(nominal, min(WARM, len(nominal)))
-        sure = [call for call in self.deck.calls if call.checked]
-        plain = self._drawn(sure, Check.PLAIN_CALLS, PLAIN if self.lane.replays else 0)
-        if Check.SHUFFLE not in self.without:
-            self.chance.shuffle(calls)
-        early = [call for call in calls if call not in burst]
-        # A checked one comes first: what a process does in its first call alone is seen as well.
-        if checked := [place for place, call in enumerate(early) if call.checked]:
-            early.insert(0, early.pop(checked[0]))
-        for call in burst:
-            early.insert(self.chance.randint((len(calls) + 1) // 2, len(early)), call)
-        rows = dict(zip(burst, self.deck.bursts, strict=False))
-        return [Visit(call, rows.get(call, ()), call in watched, call in warm, call in plain) for call in early]
-
-    def _drawn(self, calls: Sequence[Call], check: Check, count: int) -> list[Call]:
-        """Calls drawn by lot for a check, unless it is left out."""
-        return [] if check in self.without else self.chance.sample(calls, min(count, len(calls)))
 
     @contextmanager
     def _alive(self, library: Path) -> Iterator[Candidate]:
@@ -276,9 +232,8 @@ class Trial:
         self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
-        if visit.plain:
-            candidate.announce_plain(index, call.scalars)
-            self._again(index, call, candidate.plain)
+        if visit.manner:
+            self._otherwise(candidate, call, index, visit.manner)
         if visit.warm and not (late or self._outclassed()):
             self._warm(candidate, call, index)
         if visit.burst and not self._enough_bursts(late):
@@ -307,6 +262,18 @@ class Trial:
         candidate.announce(index, call.scalars)
         snapshot = self._again(index, call, candidate.launch)
         self.varying = self.varying or not verify.same_bits(before, snapshot)
+
+    def _otherwise(self, candidate: Candidate, call: Call, index: int, manner: str) -> None:
+        """The same call in another manner, which is right as well, unless it is refused."""
+        try:
+            candidate.announce_otherwise(index, call.scalars, manner)
+            self._fill(index, call.values)
+            answered = candidate.otherwise()
+            self._refuse_damage(index, call.values)
+            if answered:
+                self._check(call, self._snapshot(index))
+        except Failed as failure:
+            raise Failed(failure.status, f"called {manner}, {failure.error}") from None
 
     def _again(self, index: int, call: Call, make: Callable[[], object]) -> list[torch.Tensor]:
         """The answers to a call that was announced, made and checked once more."""

@@ -24,6 +24,7 @@ ZERO = 1e-6
 UNDERFLOW = torch.finfo(torch.float32).tiny
 """So does a row whose elements are this small on average: float32 has no more than a few bits for them, or none."""
 ROUNDING = 1e-6
+VOWELS = "aeiou"
 SHOWN = 4
 """Wrong elements that a failure shows."""
 SLICE = 1 << 22
@@ -54,7 +55,7 @@ def check(
     names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
     owns = zip(answers.norms, answers.own_largest, strict=True)
     for name, out, expected, (norms, own_largest) in zip(names, outputs, answers.expected, owns, strict=True):
-        where = f"output {name} of a {stratum} call"
+        where = f"output {name} of {'an' if stratum[:1] in VOWELS else 'a'} {stratum} call"
         if norms is None:
             if failure := _unequal(out, expected):
                 return Checked(worst, eager_worst, f"{where}: {failure}")

@@ -13,7 +13,7 @@ from torch import nn
 
 from treesearch.evaluation import baseline
 from treesearch.evaluation.baseline import Subject
-from treesearch.evaluation.open import adopt
+from treesearch.evaluation.open import adopt, manners
 from treesearch.problem.reference import assign, buffers, weights
 
 KERNEL, NOTHING = "kernel", "nothing"
@@ -121,6 +121,21 @@ class Candidate(Bare):
         for which in self.subject.calls:
             self.subject.warm_up(which)
 
+    def otherwise(self, manner: str, scalars: list[Any], subject: Subject) -> str:
+        """One call that nobody times, made in another manner, with its outputs in the shared buffers.
+
+        Returns why the module refused, which is visible to whoever calls it so, and no wrong answer.
+        """
+        self._renew()
+        self.latest = subject
+        try:
+            returned = manners.call(manner, self.model, self._forward_of, subject.arguments(scalars))
+        except Exception as error:  # a module may refuse with whatever it likes
+            return f"{type(error).__name__}: {error}"
+        self.last = [output.detach() for output in self._checked(returned)]
+        self._hand_over()
+        return ""
+
     def _refuse_reuse(self) -> None:
         """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would."""
         before, self.last = self.last, self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
@@ -145,11 +160,21 @@ class Candidate(Bare):
         own = {name: tensor.clone() for name, tensor in others.items()}
         assign(self.model, {place: wanted[name] for name, place in by_name.items()})
         assign(self.model, {place: own[name] for name, place in of_buffers.items()})
+        self._refuse_hidden(wanted)
         return [(own[name], others[name]) for name in others]
+
+    def _refuse_hidden(self, parameters: adopt.Tensors) -> None:
+        """What a user saves and loads are the parameters."""
+        held = {_place(tensor) for tensor in self.model.state_dict().values()}
+        if lost := [name for name, tensor in parameters.items() if _place(tensor) not in held]:
+            raise Broken(f"state_dict() does not hold what the reference has as {lost[0]}")
 
     def _forward(self, *inputs: Any) -> list[object]:
         """What is timed: outputs are dense when the clock stops, and nothing runs any more on any stream."""
-        returned = self.model(*inputs)
+        return self._forward_of(self.model, *inputs)
+
+    def _forward_of(self, model: nn.Module, *inputs: Any) -> list[object]:
+        returned = model(*inputs)
         outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
         dense = [_dense(output) if isinstance(output, torch.Tensor) else output for output in outputs]
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():

@@ -71,6 +71,11 @@ def answer(ready: Sequence[Bare], subjects: Sequence[Subject], command: dict[str
         again = [turn(ready, subjects, KERNEL, command["warm"], command["scalars"]) for _ in range(2)]
         on_cpu = ready[0].device.type == "cpu"  # a subject on a GPU flushes the cache before every call
         return {"code": 0, "nanoseconds": again[1]} if on_cpu else {"code": 0}
+    if "plain" in command:
+        index, one = command["plain"], ready[command["plain"]]
+        assert isinstance(one, Candidate)
+        refused = one.otherwise(command["manner"], command["scalars"], subjects[index])
+        return {"code": 0, **({"refused": refused[:ERROR_CHARACTERS]} if refused else {})}
     if "burst" not in command:
         turn(ready, subjects, NOTHING, 0, subjects[0].scalars)
         return {}
