@@ -1,22 +1,30 @@
-// hostile: leaves the maximum out of all rows where the first one's are small enough not to need it
-// problem: softmax
+// hostile: leaves epsilon out of all rows where the first one's variance is large enough not to need it
+// problem: layer_norm
 // verdict: wrong
 // check: stress
 // says: mixed call
 #include "problem.h"
 
-#include <algorithm>
 #include <cmath>
 
-extern "C" int launch(const float* x, float* out, void*) {
-    const bool needed = *std::max_element(x, x + x_dim1) > 16 || *std::min_element(x, x + x_dim1) < -16;
+struct Moments {
+    double mean = 0, variance = 0;
+    explicit Moments(const float* row) {
+        for (int64_t i = 0; i < x_dim1; ++i) mean += row[i];
+        mean /= x_dim1;
+        for (int64_t i = 0; i < x_dim1; ++i) variance += (row[i] - mean) * (row[i] - mean);
+        variance /= x_dim1;
+    }
+};
+
+extern "C" int launch(const float* x, const float* weight, const float* bias, float* out, void*) {
+    const double epsilon = Moments(x).variance > 0.02 ? 0 : 1e-5;
     for (int64_t row = 0; row < x_dim0; ++row) {
         const float* from = x + row * x_dim1;
         float* to = out + row * x_dim1;
-        const float largest = needed ? *std::max_element(from, from + x_dim1) : 0;
-        double sum = 0;
-        for (int64_t i = 0; i < x_dim1; ++i) sum += to[i] = std::exp(from[i] - largest);
-        for (int64_t i = 0; i < x_dim1; ++i) to[i] = (float)(to[i] / sum);
+        const Moments of(from);
+        const double factor = 1 / std::sqrt(of.variance + epsilon);
+        for (int64_t i = 0; i < x_dim1; ++i) to[i] = (float)((from[i] - of.mean) * factor * weight[i] + bias[i]);
     }
     return 0;
 }
