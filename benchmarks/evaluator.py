@@ -1,13 +1,13 @@
 """How many candidates a minute this machine judges, against the usual way, and where the time goes.
 
     python -m benchmarks.evaluator prepare -o FILE [--archive URL]
-    python -m benchmarks.evaluator run FILE [--language LANGUAGE] [--candidates N] [--usual N]
+    python -m benchmarks.evaluator run FILE [--language LANGUAGE] [--candidates N] [--usual N] [--part PART]…
 
 The first writes down the kernels of the shipped record, and of an archive of one's own, and needs what reading an
 archive needs. The second needs only Python, torch and a compiler, and prints Markdown tables for every language that
-this machine has a compiler and a device for: how fast `work` gets through all candidates, built anew and built before;
-how fast some of them are judged the usual way (`usual.py`); where one verdict's time goes; memory; and, on a GPU, how
-our times compare with those of other tools.
+this machine has a compiler and a device for, each row when it is known: how fast `work` gets through all candidates,
+built anew and built before; how fast some of them are judged the usual way (`usual.py`); where one verdict's time goes;
+memory; and, on a GPU, how our times compare with those of other tools.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ USUAL = 16
 SINGLE = 16
 """Candidates that are judged one at a time."""
 DEADLINE_SECONDS = 20.0
-GOALS = {"cuda": {"rate": "≥ 120", "single": "< 3 s"}, "cpu": {"rate": "–", "single": "< 2 s"}}
+GOALS = {
+    "cuda": {"rate": "≥ 120", "cached": "≥ 200", "single": "< 3 s"},
+    "cpu": {"rate": "–", "cached": "–", "single": "< 2 s"},
+}
+PARTS = THROUGHPUT, THE_USUAL_WAY, SINGLY, AGREEMENT, MEMORY = "throughput", "usual", "single", "agreement", "memory"
 LARGE = "softmax", Path(__file__).parents[1] / "examples" / "softmax.cu"
 """A problem and a kernel whose peak memory is looked at, on a GPU."""
 Row = tuple[str, str, str]
@@ -77,26 +81,33 @@ class Singles:
     steps: Mapping[str, float]
 
 
-def report(batches: Sequence[Batch], hardware: Device, usual_count: int) -> str:
-    """Everything about one language, as Markdown."""
-    with tempfile.TemporaryDirectory(prefix="treesearch-benchmark-") as name:
-        folder = Path(name)
-        fresh, cached = (throughput(batches, hardware, folder / which) for which in ("fresh", "cached"))
-        singles = one_by_one(batches, hardware)
-        found = usual.judge(candidates.chosen(batches, usual_count), hardware.architecture)
-        beside = list(agreement.agreements(batches, hardware)) if hardware.kind == "cuda" else []
-        rows = [
-            *rates(fresh, cached, found, GOALS[hardware.kind]["rate"]),
-            *latency(singles, GOALS[hardware.kind]["single"]),
-            *compared(beside),
-            *memory(batches, hardware),
-        ]
+def report(batches: Sequence[Batch], hardware: Device, usual_count: int, parts: Sequence[str]) -> Iterator[str]:
+    """Everything about one language, or the named parts of it, as Markdown, line by line as it becomes known."""
     which = ", ".join(f"{len(batch.candidates)} of {batch.problem.name}" for batch in batches)
-    heading = f"### {hardware.name}, {os.cpu_count()} cores: {candidates.total(batches)} distinct candidates ({which})"
-    load = (
-        f"Load {os.getloadavg()[0]:.1f} at the end. Statuses: {tally(fresh.statuses)}; again: {tally(cached.statuses)}."
-    )
-    return "\n\n".join([heading, table(("what", "found", "goal"), rows), breakdown(singles), load])
+    yield f"### {hardware.name}, {os.cpu_count()} cores: {candidates.total(batches)} distinct candidates ({which})\n"
+    yield table(("what", "found", "goal"), ())
+    goals = GOALS[hardware.kind]
+    fresh: Pass | None = None
+    singles: Singles | None = None
+    with tempfile.TemporaryDirectory(prefix="treesearch-benchmark-") as name:
+        if THROUGHPUT in parts:
+            fresh = throughput(batches, hardware, Path(name) / "fresh")
+            yield from map(line, rates(fresh, goals["rate"]))
+            cached = throughput(batches, hardware, Path(name) / "cached")
+            yield from map(line, again(cached, goals["cached"]))
+        if THE_USUAL_WAY in parts:
+            found = usual.judge(candidates.chosen(batches, usual_count), hardware.architecture)
+            yield from map(line, beside(found, fresh))
+        if SINGLY in parts:
+            singles = one_by_one(batches, hardware)
+            yield from map(line, latency(singles, goals["single"]))
+        if AGREEMENT in parts and hardware.kind == "cuda":
+            yield from map(line, compared(list(agreement.agreements(batches, hardware))))
+        if MEMORY in parts:
+            yield from map(line, memory(batches, hardware))
+    if singles:
+        yield f"\n{breakdown(singles)}"
+    yield f"\nLoad {os.getloadavg()[0]:.1f} at the end."
 
 
 def throughput(batches: Sequence[Batch], hardware: Device, folder: Path) -> Pass:
@@ -150,16 +161,23 @@ def one_by_one(batches: Sequence[Batch], hardware: Device) -> Singles:
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def rates(fresh: Pass, cached: Pass, found: usual.Judged, goal: str) -> Iterator[Row]:
-    theirs = 60 * found.candidates / found.seconds
-    built = f"builds of {statistics.median(found.builds):.0f} s" if found.builds else "none built"
-    yield "candidates a minute", f"{fresh.rate:.1f}", goal
+def rates(fresh: Pass, goal: str) -> Iterator[Row]:
+    yield "candidates a minute", f"{fresh.rate:.1f} ({tally(fresh.statuses)})", goal
     yield "… without setting up the problems", f"{without_set_up(fresh):.1f} ({fresh.setting_up:.0f} s of it)", "–"
     yield "… share of the time in which one was started, timed or checked", share(fresh.judging / fresh.seconds), "–"
-    yield "… built before", f"{cached.rate:.1f}", "≥ 200" if goal != "–" else "–"
+
+
+def again(cached: Pass, goal: str) -> Iterator[Row]:
+    yield "… built before", f"{cached.rate:.1f} ({tally(cached.statuses)})", goal
     yield "… built before, without setting up", f"{without_set_up(cached):.1f}", "–"
+
+
+def beside(found: usual.Judged, fresh: Pass | None) -> Iterator[Row]:
+    theirs = 60 * found.candidates / found.seconds
+    built = f"builds of {statistics.median(found.builds):.0f} s" if found.builds else "none built"
     yield f"the usual way, {found.candidates} of them", f"{theirs:.2f} ({found.right} right, {built})", "–"
-    yield "ratio", f"{fresh.rate / theirs:.1f}", "≥ 20"
+    if fresh:
+        yield "ratio", f"{fresh.rate / theirs:.1f}", "≥ 20"
     for failure in dict.fromkeys(found.failures):
         yield "… one that failed", failure[:100], "–"
 
@@ -202,7 +220,11 @@ def breakdown(singles: Singles) -> str:
 
 
 def table(heads: Row, rows: Sequence[Row]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ("---",) * 3, *rows))
+    return "\n".join(map(line, (heads, ("---",) * 3, *rows)))
+
+
+def line(row: Row) -> str:
+    return f"| {' | '.join(row)} |"
 
 
 def share(value: float) -> str:
@@ -216,7 +238,7 @@ def tally(statuses: Counter[Status]) -> str:
 # ── the command ─────────────────────────────────────────────────────────────────────────────────
 
 
-def measure(path: Path, language: str | None, count: int | None, usual_count: int) -> None:
+def measure(path: Path, language: str | None, count: int | None, usual_count: int, parts: Sequence[str]) -> None:
     """Print the tables. Builds go to a cache of their own, so that none is there before."""
     prepared = candidates.read(path)
     for hardware in target.HERE.all():
@@ -225,7 +247,8 @@ def measure(path: Path, language: str | None, count: int | None, usual_count: in
         if batches and spoken.compiler() and language in (None, spoken.name):
             with tempfile.TemporaryDirectory(prefix="treesearch-cache-") as cache:
                 os.environ["TREESEARCH_CACHE"] = cache
-                print(report(batches, hardware, usual_count), flush=True)
+                for known in report(batches, hardware, usual_count, parts):
+                    print(known, flush=True)
 
 
 def main() -> None:
@@ -241,10 +264,13 @@ def main() -> None:
     running.add_argument(
         "--usual", type=int, default=USUAL, metavar="N", help=f"so many the usual way; by default {USUAL}"
     )
+    running.add_argument(
+        "--part", action="append", choices=PARTS, metavar="PART", help=f"{', '.join(PARTS)}; repeatable, all by default"
+    )
     given = parser.parse_args()
     try:
         if given.command == "run":
-            measure(given.file, given.language, given.candidates, given.usual)
+            measure(given.file, given.language, given.candidates, given.usual, given.part or PARTS)
             return
         for batch in candidates.prepare(given.output, given.archive).batches:
             print(f"{len(batch.candidates)} distinct kernels of {batch.problem.name} in {batch.language}")

@@ -105,11 +105,13 @@ def test_rates_are_of_all_candidates_with_and_without_setting_up() -> None:
     fresh = Pass(60.0, Counter({Status.VERIFIED: 20}), {SETTING_UP[0]: 20.0, "launches": 15.0, OTHER: 25.0})
     cached = Pass(30.0, Counter({Status.VERIFIED: 20}), {SETTING_UP[0]: 20.0})
     found = usual.Judged(2, 60.0, 1, (20.0, 30.0), ("it failed", "it failed"))
-    rows = {what: told for what, told, _ in evaluator.rates(fresh, cached, found, "≥ 120")}
-    assert rows["candidates a minute"] == "20.0"
+    told = [*evaluator.rates(fresh, "≥ 120"), *evaluator.again(cached, "≥ 200"), *evaluator.beside(found, fresh)]
+    rows = {what: figure for what, figure, _ in told}
+    assert "ratio" not in {what for what, *_ in evaluator.beside(found, None)}
+    assert rows["candidates a minute"] == "20.0 (20 verified)"
     assert rows["… without setting up the problems"] == "30.0 (20 s of it)"
     assert rows["… share of the time in which one was started, timed or checked"] == "25.0 %"
-    assert rows["… built before"] == "40.0"
+    assert rows["… built before"] == "40.0 (20 verified)"
     assert rows["the usual way, 2 of them"] == "2.00 (1 right, builds of 25 s)"
     assert rows["ratio"] == "10.0"
     assert rows["… one that failed"] == "it failed"
