@@ -388,6 +388,31 @@ def test_mixed_rows_are_each_of_another_kind() -> None:
     assert not bool((small & large | small & offset | large & ordered).any())
 
 
+def test_rows_nearly_nominal_differ_by_more_than_a_tolerance() -> None:
+    generator = torch.Generator().manual_seed(0)
+    nominal = torch.randn(50, 100_000, generator=generator)
+    nearly = STRESS["nearly"](nominal, generator)
+    assert bool(((nearly.mean(dim=1).abs() > 0.02) & (nearly.mean(dim=1).abs() < 0.17)).all())
+    assert bool((((nearly.std(dim=1) - 1).abs() > 0.02) & ((nearly.std(dim=1) - 1).abs() < 0.17)).all())
+    assert STRESS["nearly"](torch.ones(()), generator).shape == ()
+
+
+def test_skewed_contents_have_a_normal_ones_mean_and_variance() -> None:
+    generator = torch.Generator().manual_seed(0)
+    skewed = STRESS["skewed"](torch.randn(1_000_000, generator=generator), generator)
+    assert abs(float(skewed.mean())) < 0.01
+    assert abs(float(skewed.var()) - 1) < 0.02
+    assert float(skewed.pow(3).mean()) == pytest.approx(2, rel=0.1)
+
+
+def test_what_is_large_among_smooth_contents_stands_together() -> None:
+    generator = torch.Generator().manual_seed(0)
+    smooth = STRESS["smooth"](torch.randn(64, 4096, generator=generator), generator)
+    assert float(smooth.std()) == pytest.approx(1, rel=0.05)
+    largest = smooth.topk(16, dim=1).indices // 16
+    assert sum(len(set(row.tolist())) for row in largest) / 64 < 8
+
+
 def test_only_the_largest_input_is_small() -> None:
     source = elementwise("x, y): return x @ y", "torch.randn(8, 64), torch.randn(64, 64)")
     [small] = [call for call in deck_of(source).calls if call.stratum == SMALL]

@@ -319,12 +319,13 @@ def test_a_forward_may_change_its_buffers(bench: Bench) -> None:
     torch.testing.assert_close(bench.output(0), right)
 
 
-@pytest.mark.parametrize("manner", manners.ALL)
+@pytest.mark.parametrize("manner", sorted({*manners.ALL}))
 def test_a_module_is_called_in_other_manners_and_is_afterwards_as_before(bench: Bench, manner: str) -> None:
-    model, seen = Scale(), list[tuple[bool, bool, bool, bool]]()
+    model, seen = Scale(), list[tuple[bool, ...]]()
 
     def watched(right: torch.Tensor) -> torch.Tensor:
-        seen.append((model.training, torch.is_grad_enabled(), right.requires_grad, right.is_contiguous()))
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        seen.append((model.training, *modes, right.requires_grad, right.is_contiguous()))
         return right
 
     model.returned = watched
@@ -332,9 +333,9 @@ def test_a_module_is_called_in_other_manners_and_is_afterwards_as_before(bench: 
     seen.clear()
     with torch.no_grad():
         assert judged.otherwise(manner, [], judged.subject) == ""
-    differentiated = manner == manners.DIFFERENTIATED
-    usual = (manner != manners.EVALUATING, differentiated, differentiated, manner != manners.STRIDED)
-    assert seen == [usual]
+    differentiated, inferring = manner == manners.DIFFERENTIATED, manner == manners.INFERRING
+    dense = manner != manners.TRANSPOSED  # operators keep such an order, and close gaps
+    assert seen == [(manner != manners.EVALUATING, differentiated, inferring, differentiated, dense)]
     torch.testing.assert_close(bench.output(0), right)
     assert model.training
     assert not any(parameter.requires_grad for parameter in model.parameters())
@@ -349,16 +350,30 @@ def test_a_module_that_refuses_a_manner_says_why(bench: Bench) -> None:
     assert model.training
 
 
-@pytest.mark.parametrize("shape", [(2,), (3, 4), (1, 5), (4, 1), (2, 3, 4)])
-def test_strided_values_are_the_same_and_not_contiguous(shape: tuple[int, ...]) -> None:
-    value = torch.randn(shape)
-    assert torch.equal(manners.strided(value), value)
-    assert not manners.strided(value).is_contiguous()
+STRIDES = {manners.TRANSPOSED: (1, 3), manners.SPACED: (8, 2), manners.PADDED: (5, 1), manners.MISALIGNED: (4, 1)}
 
 
-def test_what_has_no_other_strides_stays_as_it_is() -> None:
-    for value in (3, torch.tensor(2.0), torch.ones(1, 1), torch.empty(0, 4)):
-        assert manners.strided(value) is value
+@pytest.mark.parametrize("manner", manners.LAYOUTS)
+def test_the_same_values_lie_otherwise_in_memory(manner: str) -> None:
+    layout = manners.LAYOUTS[manner]
+    found = manners.laid_out(torch.ones(3, 4), layout)
+    assert found.stride() == STRIDES[manner]
+    assert (found.data_ptr() % 16 == 0) is (manner != manners.MISALIGNED)
+    for shape in ((2,), (1, 5), (4, 1), (2, 3, 4)):
+        value = torch.randn(shape)
+        assert torch.equal(manners.laid_out(value, layout), value)
+    for other in (3, torch.tensor(2.0), torch.ones(1, 1), torch.empty(0, 4)):
+        assert manners.laid_out(other, layout) is other
+
+
+def test_a_copy_that_is_none_breaks_the_contract(bench: Bench) -> None:
+    class Same(Scale):
+        def __deepcopy__(self, memo: object) -> Same:
+            return self
+
+    judged = candidate(bench, Same())
+    with pytest.raises(Broken, match="memory in common"), torch.no_grad():
+        judged.otherwise(manners.COPIED, [], judged.subject)
 
 
 def test_a_state_dict_that_lacks_a_parameter_breaks_the_contract(bench: Bench) -> None:

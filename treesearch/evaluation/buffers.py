@@ -191,6 +191,11 @@ class BufferSet:
             shared.close()
 
 
+def copied(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor's very bytes in memory of their own: torch's clone makes ones of whatever a boolean tensor holds."""
+    return tensor.view(torch.uint8).clone().view(torch.bool) if tensor.dtype is torch.bool else tensor.clone()
+
+
 def as_words(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor's memory in the widest integers that it is made of, so that NaNs compare equal to themselves."""
     flat = tensor.contiguous().flatten()

@@ -54,6 +54,30 @@ def _crest(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return changed.scatter(1, place, math.log(columns) + above).view(x.shape)
 
 
+def _nearly(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Rows of another mean and size than nominal ones by a few times a usual tolerance: what takes them for nominal is
+    wrong, and no small sample tells."""
+    shape = (*x.shape[:-1], 1) if x.dim() else ()
+
+    def slight() -> torch.Tensor:
+        drawn = 2 * torch.rand(shape, generator=generator, device=x.device) - 1
+        return drawn.sign() * (LEAST_SLIGHT + (MOST_SLIGHT - LEAST_SLIGHT) * drawn.abs())
+
+    return x * (1 + slight()) + slight()
+
+
+def _skewed(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+    """Of mean 0 and variance 1 where that is normally distributed, but exponentially: two moments do not tell."""
+    return -torch.special.log_ndtr(x) - 1
+
+
+def _smooth(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+    """Sums of 16 neighbours, as large as one on average: what is large stands beside what is large."""
+    for distance in (1, 2, 4, 8) if x.dim() else ():
+        x = x + x.roll(distance, dims=-1)
+    return x / 4
+
+
 def _one_in_all(value: float) -> Change:
     """One element that is far from all others, which no sample of them tells of."""
 
@@ -118,9 +142,12 @@ STRESS: dict[str, Change] = {
     "offset": lambda x, _: 8 + x / 4,
     "close": lambda x, _: 64 + x / 16,
     "below": lambda x, _: -110 - 16 * x.abs(),
+    "nearly": _nearly,
+    "skewed": _skewed,
     "wide": lambda x, g: (x * torch.exp(1.5 * normal(x, g))).clamp(-64, 64),
     "large": lambda x, _: 64 * x,
     SMALL: _small,
+    "mixed": _mixed,
     "ties": lambda x, _: x.round().clamp(-1, 1),
     "spikes": _spikes,
     "outliers": lambda x, g: torch.where(torch.rand(x.shape, generator=g, device=x.device) < 1 / 512, 64 * x, x),
@@ -130,7 +157,7 @@ STRESS: dict[str, Change] = {
     "constant": lambda x, _: torch.full_like(x, 0.5),
     SORTED: lambda x, _: x.sort(dim=-1, descending=True).values,
     STRIPED: _striped,
-    "mixed": _mixed,
+    "smooth": _smooth,
     ALIGNED: lambda x, _: x,
     **{kind: lambda x, _: x for kind in OF_PARAMETERS},
 }
@@ -146,6 +173,8 @@ together is so far from zero that the mean of its squares less the square of its
 AMBIGUOUS = ("ties", "constant", "spikes", "close")
 """Kinds that leave the position of a maximum open, and so are unfair where an output is an index; and whether a number
 is larger than another, unless the reference and the oracle agree."""
+LEAST_SLIGHT, MOST_SLIGHT = 0.03, 0.15
+"""How far rows are from nominal ones where they are nearly like them."""
 LEAST_FAINT, MOST_FAINT = 0.02, 0.08
 """Share of a trained vector's size at which what it weighs, such as a residual branch, just counts: a few times a usual
 tolerance."""

@@ -15,7 +15,7 @@ import torch
 
 from treesearch.evaluation import clock, conditions, imports, verify, visits
 from treesearch.evaluation.baselines import Baselines
-from treesearch.evaluation.buffers import BufferSet, Left
+from treesearch.evaluation.buffers import BufferSet, Left, copied
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.calls import Call
 from treesearch.evaluation.candidate import Candidate, Failed, Reading
@@ -321,7 +321,7 @@ class Trial:
 
     def _snapshot(self, index: int) -> list[torch.Tensor]:
         """The outputs as they are; the candidate is stopped: what it has not written yet does not count."""
-        copies = [output.clone() for output in self.sets[index].outputs()]
+        copies = [copied(output) for output in self.sets[index].outputs()]
         self.lane.join()
         return copies
 

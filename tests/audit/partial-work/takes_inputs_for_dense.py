@@ -2,7 +2,7 @@
 # problem: square
 # verdict: wrong
 # check: plain-calls
-# says: not contiguous
+# says: on transposed inputs | on every other element | on rows with gaps
 import torch
 from torch import nn
 

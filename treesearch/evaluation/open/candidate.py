@@ -130,6 +130,8 @@ class Candidate(Bare):
         self.latest = subject
         try:
             returned = manners.call(manner, self.model, self._forward_of, subject.arguments(scalars))
+        except manners.Shared as error:
+            raise Broken(str(error)) from None
         except Exception as error:  # a module may refuse with whatever it likes
             return f"{type(error).__name__}: {error}"
         self.last = [output.detach() for output in self._checked(returned)]

@@ -11,33 +11,83 @@ import torch
 from torch import nn
 
 EVALUATING = "after .eval()"
-STRIDED = "on inputs that are not contiguous"
+INFERRING = "in inference mode"
 DIFFERENTIATED = "with gradients enabled"
 COPIED = "through copy.deepcopy()"
-ALL = (EVALUATING, STRIDED, DIFFERENTIATED, COPIED)
+TRANSPOSED = "on transposed inputs"
+SPACED = "on every other element of a tensor"
+PADDED = "on rows with gaps between them"
+MISALIGNED = "on inputs that begin at no round address"
+
+
+class Shared(Exception):
+    """A copy of the model has memory in common with it."""
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    """What `forward(model, *inputs)` returns in one of these manners. The model is afterwards as it was before."""
-    if manner == STRIDED:
-        return forward(model, *map(strided, inputs))
+    """What `forward(model, *inputs)` returns in one of these manners. The model is afterwards as it was before.
+
+    Raises Shared where a deep copy is none, and whatever the model raises.
+    """
+    if manner in LAYOUTS:
+        return forward(model, *(laid_out(value, LAYOUTS[manner]) for value in inputs))
     if manner == COPIED:
-        return forward(copy.deepcopy(model), *inputs)
+        return forward(_copied(model), *inputs)
     if manner == EVALUATING:
         with _evaluating(model):
+            return forward(model, *inputs)
+    if manner == INFERRING:
+        with torch.inference_mode():
             return forward(model, *inputs)
     with _differentiated(model):
         return forward(model, *map(_leaf, inputs))
 
 
-def strided(value: Any) -> Any:
-    """The same values, where there are several, in another order in memory or with gaps between them."""
-    if not isinstance(value, torch.Tensor) or value.numel() < 2:
-        return value
-    turned = value.movedim(-1, 0).contiguous().movedim(0, -1)
-    if not turned.is_contiguous():
-        return turned
+def laid_out(value: Any, layout: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """The same values, where there are several, otherwise in memory."""
+    return layout(value) if isinstance(value, torch.Tensor) and value.numel() > 1 else value
+
+
+def _transposed(value: torch.Tensor) -> torch.Tensor:
+    return value.movedim(-1, 0).contiguous().movedim(0, -1)
+
+
+def _spaced(value: torch.Tensor) -> torch.Tensor:
     return torch.stack([value, torch.zeros_like(value)], dim=-1)[..., 0]
+
+
+def _padded(value: torch.Tensor) -> torch.Tensor:
+    return torch.cat([value, torch.zeros_like(value[..., :1])], dim=-1)[..., :-1]
+
+
+def _misaligned(value: torch.Tensor) -> torch.Tensor:
+    return torch.cat([value.new_zeros(1), value.reshape(-1)])[1:].view(value.shape)
+
+
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    TRANSPOSED: _transposed,
+    SPACED: _spaced,
+    PADDED: _padded,
+    MISALIGNED: _misaligned,
+}
+ALL = 2 * (EVALUATING, DIFFERENTIATED, TRANSPOSED, COPIED, PADDED, MISALIGNED, SPACED, INFERRING)
+"""Each comes twice, with other contents: what a module keeps of the first call is wrong in the second."""
+
+
+def _copied(model: nn.Module) -> nn.Module:
+    copied = copy.deepcopy(model)
+    own = {_place(tensor) for tensor in _tensors(model)}
+    if copied is model or any(_place(tensor) in own for tensor in _tensors(copied)):
+        raise Shared("copy.deepcopy() of the model has memory in common with it")
+    return copied
+
+
+def _tensors(model: nn.Module) -> list[torch.Tensor]:
+    return [tensor for tensor in (*model.parameters(), *model.buffers()) if tensor.numel()]
+
+
+def _place(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
 
 
 def _leaf(value: Any) -> Any:
