@@ -68,7 +68,8 @@ def _nearly(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 def _skewed(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
     """Of mean 0 and variance 1 where that is normally distributed, but exponentially: two moments do not tell."""
-    return -torch.special.log_ndtr(x) - 1
+    drawn: torch.Tensor = torch.special.log_ndtr(x)
+    return -drawn - 1
 
 
 def _smooth(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
