@@ -47,7 +47,8 @@ def pytest_configure() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One cache for the whole test run, so that what is the same is built once and ~/.cache is left alone."""
+    """One cache for the whole test run: what is the same is built once, whoever times a kernel waits for the builds of
+    others and keeps them waiting, and ~/.cache is left alone."""
     own = tmp_path_factory.getbasetemp()  # of a worker, where several run
     home = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
     with pytest.MonkeyPatch.context() as patch:

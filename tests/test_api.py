@@ -21,8 +21,8 @@ CHECKOUT = Path(__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

@@ -63,8 +63,8 @@ WHOLE, HALF = BODY.replace(" COUNT", ""), BODY.replace("COUNT", "/ 2")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

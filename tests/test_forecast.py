@@ -25,8 +25,8 @@ COUNTS: dict[str, Any] = {"rounds": 2, "ideas": 3, "implementations": 2, "beam":
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

@@ -27,8 +27,8 @@ Change = Callable[[int, dict[str, Any]], None]
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 
@@ -124,7 +124,7 @@ class TestSplit:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Split, str]]:
     """A search that waits, and the results that it waits for."""
     folder = tmp_path_factory.mktemp("judged")
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"), ScriptedEndpoint(scripted.right) as endpoint:
+    with scripted.settings(), ScriptedEndpoint(scripted.right) as endpoint:
         split = Split(folder, endpoint, away.write_device(folder, away.target()))
         yield split, split.judge(split.waits(rounds=0)).read_text()
 

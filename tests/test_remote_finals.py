@@ -36,10 +36,9 @@ WRONG = "output out of a nominal call: 3 of 64 rows beyond the tolerance"
 
 
 @pytest.fixture
-def split(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Split]:
+def split(tmp_path: Path) -> Iterator[Split]:
     """A search for one first kernel, which has a verdict that nobody had to give."""
-    cache = tmp_path_factory.getbasetemp() / "cache"
-    with scripted.settings(cache), ScriptedEndpoint(scripted.right) as endpoint:
+    with scripted.settings(), ScriptedEndpoint(scripted.right) as endpoint:
         found = Split(tmp_path, endpoint, away.write_device(tmp_path, away.target()))
         packed = bundle.read(found.waits(rounds=0, beam=1))
         timing, accuracy = Timing((1.0, 1.0)), Accuracy(15, 1e-7, 1e-7, "float64", "float32-like")

@@ -149,8 +149,7 @@ def live(
     stored, asked = rows(archive), len(endpoint.calls)
     answered = {request.prompt for request in scripted.requests_of(archive).values()} if archive.exists() else set()
     mark = f"{folder}/mark-{len(tally.rows)}"
-    cache = str(folder / "cache")
-    variables = scripted.environment(TREESEARCH_CACHE=cache, PATH=f"{os.environ['PATH']}:{mark}")
+    variables = scripted.environment(PATH=f"{os.environ['PATH']}:{mark}")
     with open(folder / "log.txt", "ab") as log:
         process = subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=log)
         if moment is not None and moment.comes(process, lambda: len(endpoint.calls) > asked):

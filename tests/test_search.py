@@ -28,8 +28,8 @@ MODELS = ("openai/scripted", "openai/scripted-too")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

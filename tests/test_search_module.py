@@ -44,8 +44,8 @@ FUSED = MODULE.replace("torch.relu(self.norm(self.first(x))) * 2", "self.norm(se
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

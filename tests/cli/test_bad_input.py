@@ -38,14 +38,9 @@ def problem(tmp_path: Path) -> Path:
     return scripted.write_problem(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.getbasetemp() / "cache"
-
-
 @pytest.fixture(autouse=True)
-def _settings(cache: Path) -> Iterator[None]:
-    with scripted.settings(cache):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 
@@ -79,14 +74,14 @@ class Slow:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def slow(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Slow]:
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slow]:
     folder = tmp_path_factory.mktemp("slow")
     words = ("run", scripted.write_problem(folder), "--model", "openai/s", *SMALL)
     Archive(folder / "locked.db").close()
     holder = sqlite3.connect(folder / "locked.db", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with (
-        scripted.settings(cache),
+        scripted.settings(),
         background(folder, *words, OPENAI_API_BASE=UNREACHABLE) as unreachable,
         background(folder, *words, "--archive", "locked.db") as locked,
     ):

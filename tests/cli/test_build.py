@@ -22,8 +22,8 @@ extern "C" int launch(const __half* a, const __half* b, __half* out, void* scrat
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

@@ -49,7 +49,7 @@ def hostile(prompt: str) -> str:
 @pytest.fixture(scope="module", autouse=True)
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     folder = tmp_path_factory.mktemp("ran")
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"), ScriptedEndpoint(hostile) as endpoint:
+    with scripted.settings(), ScriptedEndpoint(hostile) as endpoint:
         model = ("--model", "openai/s", "--api-base", endpoint.base_url)
         counts = ("--rounds", 1, "--ideas", 1, "--implementations", 2, "--beam", 2)
         words = ("run", scripted.write_problem(folder), *model, *counts)

@@ -30,9 +30,9 @@ WORKING = ".treesearch/archive.db"
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     away.believe(monkeypatch)
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+    with scripted.settings():
         yield
 
 

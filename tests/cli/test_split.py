@@ -23,8 +23,8 @@ COMMANDS = re.findall(r"^(?:gpu|search)\$ +treesearch (.*)$", DOCUMENT.read_text
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

@@ -69,8 +69,8 @@ FAULTS: dict[str, tuple[HttpReply, ...]] = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

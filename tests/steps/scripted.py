@@ -206,9 +206,8 @@ def requests_of(archive: str | Path) -> dict[str, Request]:
 
 
 @contextmanager
-def settings(cache: Path) -> Iterator[None]:
-    """Inside the block, builds go to `cache` and every provider that a test could ask has a key of no worth."""
+def settings() -> Iterator[None]:
+    """Inside the block, every provider that a test could ask has a key of no worth."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TREESEARCH_CACHE", str(cache))
         patch.setenv("OPENAI_API_KEY", "dummy")
         yield

@@ -41,8 +41,8 @@ NO_KEY = HttpReply("no such key", status=401)
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

@@ -59,9 +59,8 @@ class Searching:
 
 
 @pytest.fixture
-def searching(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searching]:
-    cache = tmp_path_factory.getbasetemp() / "cache"
-    with scripted.settings(cache), ScriptedEndpoint(scripted.right) as endpoint:
+def searching(tmp_path: Path) -> Iterator[Searching]:
+    with scripted.settings(), ScriptedEndpoint(scripted.right) as endpoint:
         yield Searching(scripted.write_problem(tmp_path), tmp_path / "a.db", endpoint)
 
 

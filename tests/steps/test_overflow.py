@@ -30,8 +30,8 @@ MARK = "## What is left out"
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path: Path) -> Iterator[None]:
-    with scripted.settings(tmp_path / "cache"):
+def _settings() -> Iterator[None]:
+    with scripted.settings():
         yield
 
 

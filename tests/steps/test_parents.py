@@ -28,9 +28,9 @@ COMPARED = Duelled(Ratio(2.0, 1.9, 2.1), 20, Outcome.FASTER)
 
 
 @pytest.fixture(autouse=True)
-def _settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     away.believe(monkeypatch)
-    with scripted.settings(tmp_path_factory.getbasetemp() / "cache"):
+    with scripted.settings():
         yield
 
 
