@@ -110,7 +110,9 @@ def test_killed_at_ten_moments_a_search_loses_nothing_and_asks_nothing_twice(
 
     def reply(prompt: str) -> HttpReply:
         answer = distinct_ideas(prompt) if scripted.is_ideas(prompt) else scripted.mixed(prompt)
-        return HttpReply(answer, delay_seconds=chance.uniform(0.05, LONGEST_ANSWER))
+        # Once nobody kills it any more, nothing is gained by answers that take long.
+        longest = LONGEST_ANSWER if len(tally.kills) < KILLS else 0.1
+        return HttpReply(answer, delay_seconds=chance.uniform(0.05, longest))
 
     with ScriptedEndpoint(reply) as endpoint:
         counts = ("--rounds", ROUNDS, "--ideas", 3, "--implementations", 2, "--beam", 2)
