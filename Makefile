@@ -15,6 +15,8 @@ STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 PYTEST := $(BIN)/python -m pytest
+# Processes at most in which tests run side by side.
+MOST   := 8
 # pytest's exit code where no test is left, as ARGS may have it.
 NONE := 5
 
@@ -40,11 +42,13 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mypy
 
-# What judges kernels by the machine's clock has it for itself; all else runs side by side.
+# What judges kernels by the machine's clock has it for itself; all else runs side by side, one process more than there
+# are cores, up to eight, since many tests wait: for a browser, a server, a deadline. A file stays in one process, and
+# those that build kernels, which take longest, come first.
 pytest: $(STAMP)
 	@command -v g++ >/dev/null || echo 'g++ was not found: tests that build kernels are skipped.'
-	@failed=0; \
-	    $(PYTEST) --numprocesses auto --maxprocesses 8 --dist loadfile -m 'not timed' $(ARGS) || [ $$? -eq $(NONE) ] || failed=1; \
+	@failed=0; cores=$$(nproc); workers=$$((cores < $(MOST) ? cores + 1 : $(MOST))); \
+	    $(PYTEST) --numprocesses $$workers --dist loadfile --no-loadscope-reorder -m 'not timed' $(ARGS) || [ $$? -eq $(NONE) ] || failed=1; \
 	    $(PYTEST) -m timed $(ARGS) || [ $$? -eq $(NONE) ] || failed=1; \
 	    exit $$failed
 

@@ -57,12 +57,15 @@ def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    timed = [item for item in items if _is_timed(item)]
-    for item in timed:
-        item.add_marker(pytest.mark.timed)
+    judging = [item for item in items if _may_judge(item)]
+    for item in judging:
+        if item.get_closest_marker("gpu") or not item.get_closest_marker("untimed"):
+            item.add_marker(pytest.mark.timed)  # it may be there already, and wins
     if config.pluginmanager.hasplugin("rerunfailures"):  # a machine that judges for others may lack it
-        for item in timed:
+        for item in judging:
             item.add_marker(pytest.mark.flaky(**BUSY))
+    longest = {item.path for item in judging}
+    items.sort(key=lambda item: item.path not in longest)  # what begins last should not take minutes
     if shutil.which("g++") is None:
         for item in items:
             if item.get_closest_marker("compiler"):
@@ -81,9 +84,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
 
 
-def _is_timed(item: pytest.Item) -> bool:
-    """Whether it judges kernels by this machine's clock, as whatever builds one here may do."""
-    marked = any(map(item.get_closest_marker, ("timed", "compiler", "gpu")))
+def _may_judge(item: pytest.Item) -> bool:
+    """Whether it may judge kernels, as whatever builds one here may do."""
+    marked = any(map(item.get_closest_marker, ("timed", "untimed", "compiler", "gpu")))
     return marked or "compiler" in getattr(item, "fixturenames", ())
 
 

@@ -14,7 +14,7 @@ from tests.steps import scripted
 from treesearch.archive import Archive
 from treesearch.records import Answer, Request, Status
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = re.findall(r"```bash\n(.*?)```", (ROOT / "docs" / "agents.md").read_text(), re.DOTALL)

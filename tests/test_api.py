@@ -89,6 +89,7 @@ def test_a_source_is_asked_about_once_however_often_a_policy_names_it(tmp_path: 
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_evaluate_tells_of_each_verdict_as_it_comes(tmp_path: Path) -> None:
     (tmp_path / "broken.cpp").write_text(scripted.source(scripted.BROKEN))
     (tmp_path / "empty.cpp").write_text("")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.timed
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 SAYS = {
@@ -23,7 +20,8 @@ def test_every_script_is_tried() -> None:
     assert {script.name for script in EXAMPLES.glob("*.py")} == set(SAYS)
 
 
-@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is absent")
+@pytest.mark.compiler
+@pytest.mark.untimed
 @pytest.mark.parametrize("script", SAYS)
 def test_an_example_runs_and_ends_with_something_to_look_at(script: str, tmp_path: Path) -> None:
     command = [sys.executable, str(EXAMPLES / script)]

@@ -20,7 +20,7 @@ from treesearch.languages import CPP
 from treesearch.records import Config, Device, Entry, Purpose, RunState, Status, codec
 from treesearch.testing import ScriptedEndpoint
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 GPU = Device("cuda", "NVIDIA H100 80GB HBM3", 132, 80 << 30, architecture="sm_90a", bandwidth=3e12)
 Change = Callable[[int, dict[str, Any]], None]

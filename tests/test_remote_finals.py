@@ -30,7 +30,7 @@ from treesearch.records import (
 )
 from treesearch.testing import ScriptedEndpoint
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 WRONG = "output out of a nominal call: 3 of 64 rows beyond the tolerance"
 

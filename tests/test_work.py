@@ -19,7 +19,7 @@ from treesearch.errors import MachineError, UsageError
 from treesearch.evaluation import bundle, device, results
 from treesearch.records import Device, Status, codec
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 ABSENT = ("numpy", "litellm", "sqlalchemy", "alembic", "click", "rich", "psycopg")
 """What treesearch needs elsewhere, but not to judge a bundle."""

@@ -21,7 +21,7 @@ from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.testing import HttpReply, ScriptedEndpoint
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 SMALL = ("--rounds", 0, "--beam", 1, "--repairs", 0)
 UNREACHABLE = "http://127.0.0.1:9/v1"

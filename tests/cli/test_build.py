@@ -28,6 +28,7 @@ def _settings() -> Iterator[None]:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_kernel_that_builds_is_told_with_its_instructions(tmp_path: Path) -> None:
     problem = scripted.write_problem(tmp_path)
     (tmp_path / "kernel.cpp").write_text(scripted.source() + "static int unused;\n")
@@ -40,6 +41,7 @@ def test_a_kernel_that_builds_is_told_with_its_instructions(tmp_path: Path) -> N
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_kernel_that_does_not_build_is_told_with_its_errors(tmp_path: Path) -> None:
     problem = scripted.write_problem(tmp_path)
     (tmp_path / "kernel.cpp").write_text(scripted.source(scripted.BROKEN))

@@ -24,7 +24,7 @@ from treesearch.cli.doctor import cuda_finding
 from treesearch.records import Status
 from treesearch.testing import ScriptedEndpoint
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 CHECKOUT = Path(__file__).parents[2]
 FIELDS = {"status", "milliseconds", "eager_milliseconds", "compile_milliseconds", "speedup", "error"}

@@ -16,7 +16,7 @@ from treesearch.cli import treesearch
 from treesearch.evaluation import bundle, device
 from treesearch.records import Device, codec
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "remote-gpu.md"
 COMMANDS = re.findall(r"^(?:gpu|search)\$ +treesearch (.*)$", DOCUMENT.read_text(), re.MULTILINE)

@@ -19,6 +19,8 @@ from treesearch.evaluation.evaluator import Evaluator
 from treesearch.languages import CPP, CUDA
 from treesearch.records import Problem, Protocol
 
+pytestmark = pytest.mark.untimed
+
 TEMPLATE_BOMB = """
 #include "problem.h"
 template <int depth, long path> struct Bomb {

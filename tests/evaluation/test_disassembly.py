@@ -60,6 +60,7 @@ def test_what_is_kept_and_damaged_is_read_again(library: Path) -> None:
     assert disassembly.mixes(language("echo listing"), library) == FOUND
 
 
+@pytest.mark.untimed
 def test_a_real_build_comes_with_its_mix(compiler: str, tiny_problem: Problem, honest: str) -> None:
     if CPP.disassembler is None or CPP.disassembler.tool() is None:
         pytest.skip("objdump was not found, or this is no x86-64 machine")

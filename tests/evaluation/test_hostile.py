@@ -15,6 +15,8 @@ from treesearch.evaluation import lanes
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.records import Evaluation, Status
 
+pytestmark = pytest.mark.untimed
+
 Judge = Callable[[str], Evaluation]
 
 KERNEL = """
@@ -332,6 +334,7 @@ def test_a_file_larger_than_the_limit_cannot_be_written(unwalled: Evaluator, sha
     assert path.stat().st_size <= 16 << 20
 
 
+@pytest.mark.timed
 def test_a_patched_clock_disagrees_with_the_controllers(judge: Judge) -> None:
     patch = constructor('python("import time; time.perf_counter_ns = iter(range(1, 10**9)).__next__");')
     judged = judge(kernel(above=PYTHON + patch, before="usleep(5000);"))
@@ -342,6 +345,7 @@ def test_a_patched_clock_disagrees_with_the_controllers(judge: Judge) -> None:
     assert judged.measurement.kernel.median > 5, "the time is that of launches in a row, as it is seen from outside"
 
 
+@pytest.mark.timed
 def test_a_kernel_that_is_merely_slow_agrees_with_the_controllers_clock(judge: Judge) -> None:
     judged = judge(kernel(before="usleep(5000);"))
     assert judged.status is Status.VERIFIED, judged.error
@@ -349,6 +353,7 @@ def test_a_kernel_that_is_merely_slow_agrees_with_the_controllers_clock(judge: J
     assert judged.milliseconds > 5
 
 
+@pytest.mark.timed
 def test_work_that_goes_on_after_launch_returned_does_not_count(judge: Judge) -> None:
     """A thread that lives on writes the outputs while, and after, launch says that it is done."""
     above = """

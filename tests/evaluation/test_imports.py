@@ -22,7 +22,7 @@ from treesearch.languages.module import MODULE
 from treesearch.lineage import Lineage
 from treesearch.records import Problem
 
-pytestmark = pytest.mark.compiler
+pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RECORDED = (("bias_silu_clamp", "cpp"), ("softmax_small", "cpp"), ("layernorm", "cuda"))
 DECLARED = "#include <stdint.h>\n#include <stddef.h>\n"

@@ -86,6 +86,7 @@ def set_reasons(path: Path, mask: int) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_figures_come_in_their_units(library: Library) -> None:
     gpu = found(library())
     figures = gpu.clock_mhz(), gpu.memory_clock_mhz(), gpu.power_watts(), gpu.celsius()
@@ -93,6 +94,7 @@ def test_figures_come_in_their_units(library: Library) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 @pytest.mark.parametrize(
     "name", ["nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"]
 )
@@ -106,6 +108,7 @@ def test_reasons_that_slow_a_kernel_down_are_named_under_the_old_name_too(librar
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_an_idle_gpu_and_clocks_that_somebody_set_are_no_slowdown(library: Library) -> None:
     path = library()
     set_reasons(path, 0x1 | 0x2 | 0x10 | 0x100)
@@ -113,6 +116,7 @@ def test_an_idle_gpu_and_clocks_that_somebody_set_are_no_slowdown(library: Libra
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_gpu_with_other_uuids_is_found_by_its_place(library: Library) -> None:
     path = library(DIVIDED="1")
     assert Gpu.find(UUID, BUS, str(path)) is not None
@@ -120,6 +124,7 @@ def test_a_gpu_with_other_uuids_is_found_by_its_place(library: Library) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_what_a_library_lacks_is_unknown(library: Library) -> None:
     gpu = found(library(SILENT="1", REASONS="another"))
     assert (gpu.clock_mhz(), gpu.memory_clock_mhz(), gpu.power_watts(), gpu.slowdowns()) == (None, None, None, ())
@@ -127,6 +132,7 @@ def test_what_a_library_lacks_is_unknown(library: Library) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_library_that_finds_no_driver_knows_no_gpu(library: Library) -> None:
     assert Gpu.find(UUID, BUS, str(library(INIT="9"))) is None
 
@@ -136,6 +142,7 @@ def test_without_a_library_nothing_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_samples_with_the_clock_held_down_are_told_and_left_out_of_the_medians(library: Library) -> None:
     path = library()
     clock = ctypes.c_uint.in_dll(ctypes.CDLL(str(path)), "mhz")

@@ -164,6 +164,7 @@ def test_a_program_that_cannot_be_run_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_ctrl_c_ends_the_command_with_the_search(tmp_path: Path) -> None:
     problem, pid = scripted.write_problem(tmp_path), tmp_path / "pid"
     command(tmp_path, f"echo $$ > {pid}.draft; mv {pid}.draft {pid}; sleep {LONG}")

@@ -196,6 +196,7 @@ def stored(folder: Path) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_key_that_is_revoked_on_the_way_stops_the_run_with_everything_kept(tmp_path: Path) -> None:
     revoked = HttpReply("the key was revoked", status=401)
     with ScriptedEndpoint(lambda _: "no code" if len(endpoint.calls) == 1 else revoked) as endpoint:
@@ -210,6 +211,7 @@ def test_a_key_that_is_revoked_on_the_way_stops_the_run_with_everything_kept(tmp
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_question_that_is_refused_does_not_stop_the_run_at_it_each_time(tmp_path: Path) -> None:
     with ScriptedEndpoint(lambda prompt: REFUSAL if scripted.variant(prompt) == 2 else "no code") as endpoint:
         for _ in range(2):
@@ -226,6 +228,7 @@ def test_a_question_that_is_refused_does_not_stop_the_run_at_it_each_time(tmp_pa
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_run_whose_every_question_is_refused_says_why(tmp_path: Path) -> None:
     with (
         ScriptedEndpoint(lambda _: FILTERED) as endpoint,

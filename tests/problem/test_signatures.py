@@ -9,7 +9,7 @@ import pytest
 from treesearch.languages import CPP
 from treesearch.records import Evaluation, Problem, Role, Status
 
-pytestmark = pytest.mark.timed
+pytestmark = pytest.mark.untimed
 
 Judge = Callable[[Problem, str], Evaluation]
 Make = Callable[..., Problem]

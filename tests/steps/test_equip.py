@@ -151,6 +151,7 @@ def test_a_module_is_compiled_on_import_so_there_is_no_tool_for_it(archive: Arch
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_source_is_built_with_the_flags_of_the_problem_and_what_is_said_of_it_goes_back(
     archive: Archive, tmp_path: Path
 ) -> None:

@@ -176,6 +176,7 @@ def test_the_incumbent_is_the_fastest_that_is_stored(tmp_path: Path, noting: Not
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_as_many_are_promoted_as_the_beam_holds(tmp_path: Path, asked: Asked) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         options = ModelOptions(api_base=endpoint.base_url)
@@ -197,6 +198,7 @@ def test_a_promoted_kernel_is_launched_in_turn_with_its_parent(tmp_path: Path, a
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 class TestElsewhere:
     def test_a_bundle_carries_parents_and_what_is_to_be_beaten(self, tmp_path: Path) -> None:
         with ScriptedEndpoint(scripted.mixed) as endpoint:
@@ -229,6 +231,7 @@ class TestElsewhere:
         done = work.work(folder / "b.bundle.json", say=lambda line: None)
         return {verdict.kernel: verdict.evaluation for verdict in done.verdicts}
 
+    @pytest.mark.timed
     def test_the_other_machine_compares_with_parents(self, tmp_path: Path, asked: Asked, libraries: Libraries) -> None:
         packed = self.given(tmp_path, promoted=2, incumbent=0.25)
         verdicts = self.judged(tmp_path, packed)

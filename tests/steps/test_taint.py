@@ -157,6 +157,7 @@ def test_proposals_about_a_parent_that_fell_are_not_implemented(
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_a_device_elsewhere_judges_again_from_a_bundle_of_its_own(tmp_path: Path) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         split = Split(tmp_path, endpoint, away.write_device(tmp_path, away.target()))
@@ -191,6 +192,7 @@ def test_other_names_are_refused(name: str) -> None:
 
 
 @pytest.mark.compiler
+@pytest.mark.untimed
 def test_results_that_skip_a_verdict_are_refused(tmp_path: Path) -> None:
     with ScriptedEndpoint(scripted.right) as endpoint:
         split = Split(tmp_path, endpoint, away.write_device(tmp_path, away.target()))
