@@ -243,3 +243,10 @@ def test_settings_hold_nothing_but_names_and_paths() -> None:
         ["true"], Walls(readable()), {"memory": 0, "data": 0, "file": 0, "descriptors": 0}, parent=1
     )
     assert set(json.loads(command[4])) >= {"namespaces", "landlock", "seccomp", "readable", "writable"}
+
+
+def test_every_child_waits_for_few_imports() -> None:
+    """One slip, such as a package above that needs dataclasses, has each start take half as long again."""
+    listing = f"import runpy, sys; runpy.run_path({str(tiers.CONFINE)!r}); print(*sys.modules)"
+    asked = subprocess.run([sys.executable, "-I", "-S", "-c", listing], capture_output=True, text=True, check=True)
+    assert not {"dataclasses", "inspect", "pathlib", "subprocess", "torch"} & set(asked.stdout.split())

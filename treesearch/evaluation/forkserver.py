@@ -24,7 +24,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
-from treesearch.evaluation.walls.inside.system import die_with
+from treesearch.evaluation.inside.system import die_with
 
 REQUEST_BYTES = 1 << 17
 MOST_AT_ONCE = 250

@@ -15,11 +15,11 @@ from typing import Any
 
 from treesearch.errors import MachineError, UsageError
 from treesearch.evaluation.checks import Check
+from treesearch.evaluation.inside import landlock, lockdown, seccomp, system
 from treesearch.evaluation.walls import cgroup
-from treesearch.evaluation.walls.inside import landlock, lockdown, seccomp, system
 from treesearch.evaluation.walls.walls import Walls, readable
 
-CONFINE = Path(__file__).parent / "inside" / "confine.py"
+CONFINE = Path(__file__).parents[1] / "inside" / "confine.py"
 NOBODY = 65534
 PROBE_SECONDS = 20.0
 MOST_TASKS = 1024 + 64 * (os.cpu_count() or 1)

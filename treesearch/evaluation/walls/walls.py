@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.walls.inside import lockdown
+from treesearch.evaluation.inside import lockdown
 
 EXTRA = "TREESEARCH_SANDBOX_READ"
 """Environment variable with further folders that children may read, separated by colons: a compiler in an unusual

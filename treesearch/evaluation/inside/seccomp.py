@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from treesearch.evaluation.walls.inside import lockdown, system
+from treesearch.evaluation.inside import lockdown, system
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """AUDIT_ARCH_*: calls in another convention, such as 32-bit ones, have other numbers and end the process."""
@@ -49,8 +49,7 @@ ASYNCHRONOUS = 0x5452
 """The request of ioctl that does so, FIOASYNC."""
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """What becomes of a call. With `argument`, the place of one of its arguments, some of them pass."""
 
     name: str

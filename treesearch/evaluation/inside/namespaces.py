@@ -8,7 +8,7 @@ import shutil
 import struct
 from collections.abc import Iterable
 
-from treesearch.evaluation.walls.inside import system
+from treesearch.evaluation.inside import system
 
 FLAGS = {
     "user": 0x10000000,

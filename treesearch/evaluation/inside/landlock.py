@@ -8,7 +8,7 @@ import os
 import struct
 from collections.abc import Iterable
 
-from treesearch.evaluation.walls.inside import system
+from treesearch.evaluation.inside import system
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIRECTORY = 1, 2, 4, 8
 CHANGES = 0x1FF0

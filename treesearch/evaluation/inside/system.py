@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import signal
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 
-MACHINE = platform.machine()
+MACHINE = os.uname().machine
 PR_SET_PDEATHSIG = 1
 
 EVERYWHERE = {

@@ -16,9 +16,9 @@ import signal
 import sys
 from typing import Any
 
-sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4)))
+sys.path.insert(0, os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3)))
 
-from treesearch.evaluation.walls.inside import landlock, namespaces, seccomp, system
+from treesearch.evaluation.inside import landlock, namespaces, seccomp, system
 
 PR_SET_NO_NEW_PRIVS = 38
 LIMITS = (

@@ -1,0 +1,1 @@
+"""What runs in a child before its command: standard library only, and little of it, since every child waits for it."""

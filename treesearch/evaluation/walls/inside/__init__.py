@@ -1,1 +1,0 @@
-"""What runs in a child before its command: standard library only."""
