@@ -48,6 +48,8 @@ STEPS: tuple[tuple[object, str, str], ...] = (
     (Baselines, "wait", SETTING_UP[4]),
     (imports, "refused", "looking at imports"),
     (Candidate, "__init__", "starting a worker, loading the kernel"),
+    (Candidate, "wait", "starting a worker, loading the kernel"),
+    (Candidate, "calibrate", "questions that launch nothing"),
     (Candidate, "load", "starting a worker, loading the kernel"),
     (Candidate, "announce", "announcing launches"),
     (Candidate, "announce_burst", "announcing launches"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,13 +165,13 @@ def test_processes_are_new_in_each_sitting_and_started_the_other_way_round(
     idle: Duel, tiny_problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Path] = []
-    alive = idle._alive
+    start = idle._started
 
-    def noting(one: Path) -> AbstractContextManager[Candidate]:
+    def noting(one: Path) -> Candidate:
         started.append(one)
-        return alive(one)
+        return start(one)
 
-    monkeypatch.setattr(idle, "_alive", noting)
+    monkeypatch.setattr(idle, "_started", noting)
     monkeypatch.setattr(duel, "BLOCKS", 1)
     first = library(tiny_problem)
     second = tmp_path / "same.so"
@@ -180,6 +179,26 @@ def test_processes_are_new_in_each_sitting_and_started_the_other_way_round(
     for _ in range(3):
         idle._sit(first, second)
     assert started == [first, second, second, first, first, second]
+
+
+def test_what_asking_takes_is_known_of_both_before_either_is_loaded(
+    idle: Duel, tiny_problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To ask one while the other starts, or beside a loaded one, might grant it more than it is due."""
+    steps: list[str] = []
+
+    def noted(step: str, done: Callable[..., object]) -> Callable[..., object]:
+        def noting(*args: object, **keywords: object) -> object:
+            steps.append(step)
+            return done(*args, **keywords)
+
+        return noting
+
+    for step in ("wait", "calibrate", "load"):
+        monkeypatch.setattr(Candidate, step, noted(step, getattr(Candidate, step)))
+    monkeypatch.setattr(duel, "BLOCKS", 1)
+    idle._sit(library(tiny_problem), library(tiny_problem))
+    assert steps == ["wait", "wait", "calibrate", "calibrate", "load", "load"]
 
 
 def test_a_kernel_has_its_own_time_also_where_it_is_started_second(

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -85,10 +85,12 @@ class Candidate:
         walls: Walls | None,
         without: Checks,
     ) -> None:
-        """Starts the process, and measures what asking it takes while no code of the candidate's runs in it."""
+        """Starts the process, which takes a while. It has to be ready (`wait`) and known (`calibrate`) before it is
+        loaded."""
         self._seconds = protocol.deadline_seconds
         self._left = protocol.deadline_seconds
         self._scalars = scalars
+        self._sets = len(sets)
         self._longest_question = self._longest_turn = math.inf
         self._without = without
         arguments = problem.signature.arguments
@@ -109,14 +111,7 @@ class Candidate:
             walls=walls,
         )
         try:
-            self._ask(call)
-            cgroup.settle()  # on a GPU the processes before it are gone about now, and nothing is timed until they are
-            everything = dict.fromkeys(range(len(sets)), scalars)
-            self.overhead(everything)  # which maps the pages
-            question = _cold_median(self.crossing)
-            turns = _cold_median(lambda: self.overhead(everything))
-            self._longest_question = GRANTED[0] * question
-            self._longest_turn = GRANTED[1] * max(0.0, turns - question) / len(everything)
+            self._child.send(call)
         except BaseException:  # Ctrl-C too: the child must not outlive this
             self.close()
             raise
@@ -129,6 +124,25 @@ class Candidate:
 
     def close(self) -> None:
         self._child.close()
+
+    def wait(self) -> None:
+        """Until the process is ready. It has been at work since it was started, with nothing of the candidate's."""
+        with self._counted():
+            self._answer()
+
+    def calibrate(self, *, bursts: bool = True) -> None:
+        """Measures what asking it takes while no code of the candidate's runs in it, nor anything else.
+
+        Without `bursts` none may be asked for: what each turn of one takes is left out.
+        """
+        cgroup.settle()  # on a GPU the processes before it are gone about now, and nothing is timed until they are
+        everything = dict.fromkeys(range(self._sets), self._scalars)
+        self.overhead(everything)  # which maps the pages
+        question = _cold_median(self.crossing)
+        if bursts:
+            turns = _cold_median(lambda: self.overhead(everything))
+            self._longest_turn = GRANTED[1] * max(0.0, turns - question) / len(everything)
+        self._longest_question = GRANTED[0] * question
 
     def load(self) -> tuple[Launch, ...]:
         """Load the candidate; what a launch consists of, where its worker can tell.
@@ -232,14 +246,22 @@ class Candidate:
         return reply, 1e3 * (time.perf_counter() - started)
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Ask the worker, on the candidate's own time."""
-        started = time.monotonic()
-        try:
+        with self._counted():
             if Check.REPLIES not in self._without:
                 self._child.refuse_unasked()
             self._child.send(message)
-            with self._awake():
-                return _answered(self._child.receive(self._left))
+            return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        with self._awake():
+            return _answered(self._child.receive(self._left))
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """On the candidate's own time: what goes wrong meanwhile is its verdict."""
+        started = time.monotonic()
+        try:
+            yield
         except DeadlinePassed:
             raise Failed(Status.TIMED_OUT, f"the kernel used up its {self._seconds:g} s and was stopped") from None
         except ChildDied as death:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -110,7 +110,7 @@ class Duel:
         Where its memory happens to lie, or that it was started second, may make a process slow for good.
         """
         swapped = len(self.sittings) % 2 == 1
-        with self._alive(second if swapped else first) as early, self._alive(first if swapped else second) as late:
+        with self._alive(*((second, first) if swapped else (first, second))) as (early, late):
             pairs = self._pairs(late, early) if swapped else self._pairs(early, late)
         self.sittings.append(pairs)
         turns = [one.taken for one, _ in pairs], [other.taken for _, other in pairs]
@@ -133,14 +133,26 @@ class Duel:
             yield from self.chance.sample(self.calls, len(self.calls))
 
     @contextmanager
-    def _alive(self, library: Path) -> Iterator[Candidate]:
-        self.lane.prepare(library)
+    def _alive(self, *libraries: Path) -> Iterator[list[Candidate]]:
+        """A process of each. They start side by side; neither is asked anything until all are ready, nor loaded until
+        it is known what asking them takes."""
+        for library in libraries:
+            self.lane.prepare(library)
+        with ExitStack() as alive:
+            candidates = [alive.enter_context(self._started(library)) for library in libraries]
+            for candidate in candidates:
+                candidate.wait()
+            for candidate in candidates:
+                candidate.calibrate(bursts=False)
+            for candidate in candidates:
+                for index in range(len(self.sets)):
+                    self._fill(index, self.first)
+                candidate.load()
+            yield candidates
+
+    def _started(self, library: Path) -> Candidate:
         about = (self.problem, self.protocol, self.lane, self.sets, library)
-        with Candidate(*about, self.first.scalars, self.walls(library), self.without) as candidate:
-            for index in range(len(self.sets)):
-                self._fill(index, self.first)
-            candidate.load()
-            yield candidate
+        return Candidate(*about, self.first.scalars, self.walls(library), self.without)
 
     def _block(self, one: Candidate, other: Candidate, calls: Iterator[Call]) -> tuple[Pair, Pair]:
         first, second = self._pair(one, other, next(calls))

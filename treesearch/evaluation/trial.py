@@ -193,6 +193,8 @@ class Trial:
         about = (self.problem, self.protocol, self.lane, self.sets, library)
         first = self.deck.calls[0]
         with Candidate(*about, first.scalars, self.walls, self.without) as candidate:
+            candidate.wait()
+            candidate.calibrate()
             for index in range(len(self.sets)):
                 self._fill(index, first.values)
             self.launches = candidate.load()
