@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from treesearch.evaluation import launches, processes
+from treesearch.evaluation import launches, leaving, processes
 from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.calls import Scalars
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.lanes import Lane, worker_command
 from treesearch.evaluation.sandbox import Child, ChildDied, DeadlinePassed
-from treesearch.evaluation.walls import Walls, cgroup
+from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Launch
 from treesearch.records import Problem, Protocol, Role, Status
 
@@ -135,7 +135,7 @@ class Candidate:
 
         Without `bursts` none may be asked for: what each turn of one takes is left out.
         """
-        cgroup.settle()  # on a GPU the processes before it are gone about now, and nothing is timed until they are
+        leaving.settle()  # on a GPU the processes before it are gone about now, and nothing is timed until they are
         everything = dict.fromkeys(range(self._sets), self._scalars)
         self.overhead(everything)  # which maps the pages
         question = _cold_median(self.crossing)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, Self
 
 from treesearch.errors import MachineError
+from treesearch.evaluation import leaving, processes
 from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.walls import Sandbox, Tier, Walls, cgroup
@@ -358,8 +359,13 @@ def signal_name(number: int) -> str:
 
 
 def kill_group(process: Process) -> None:
-    """Kill a process that leads its own group, with everything in the group, and reap it."""
+    """Kill a process that leads its own group, with everything in the group, and reap it.
+
+    What it started may take a while to be gone; `leaving.settle` waits for that.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
+        _, *below = processes.family(process.pid)
+        leaving.watch(below)
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
