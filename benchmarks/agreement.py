@@ -65,8 +65,10 @@ def _do_bench(launch: Callable[[], object]) -> float | None:
 def _ncu(library: Path, problem: Problem) -> float | None:
     """The sum over the kernel functions of one launch."""
     from treesearch.evaluation.cuda import device, ncu
+    from treesearch.evaluation.cuda.contents import Contents
 
-    found = ncu.Profiler(device.cudart(), NCU_SECONDS)(library, problem)
+    with Contents() as contents:
+        found = ncu.Profiler(device.cudart(), contents, NCU_SECONDS)(library, problem)
     durations = [metric.value for metric in found if metric.name == "duration"]
     return sum(durations) / 1e3 if durations else None
 

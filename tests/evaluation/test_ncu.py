@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from tests.evaluation.test_sanitizer import HONEST, library_of
 from tests.problem.conftest import source_of
 from treesearch import problem
 from treesearch.evaluation.cuda import ncu, sanitizer
+from treesearch.evaluation.cuda.contents import Contents
 from treesearch.evaluation.cuda.ncu import LOG, METRICS, Profiler
 from treesearch.feedback import Metric
 from treesearch.records import Problem
@@ -74,11 +76,21 @@ def fake(folder: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def profiler(monkeypatch: pytest.MonkeyPatch, seconds: float = 20) -> Profiler:
-    """One whose walls need no GPU."""
+@pytest.fixture(scope="module")
+def contents() -> Iterator[Contents]:
+    with Contents() as made:
+        yield made
+
+
+Made = Callable[..., Profiler]
+
+
+@pytest.fixture
+def profiler(contents: Contents, monkeypatch: pytest.MonkeyPatch) -> Made:
+    """Makes one whose walls need no GPU."""
     walls = sanitizer.walls
     monkeypatch.setattr(sanitizer, "walls", lambda *about: replace(walls(*about), gpu=False))
-    return Profiler("", seconds)
+    return lambda seconds=20.0: Profiler("", contents, seconds)
 
 
 def test_a_table_is_read_by_function_and_metric() -> None:
@@ -93,28 +105,26 @@ def test_what_is_no_table_has_no_figures(text: str) -> None:
     assert ncu.parsed(text) == ()
 
 
-def test_a_kernel_is_profiled_with_the_counters_asked_for(
-    row_sums: Problem, faked: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_is_profiled_with_the_counters_asked_for(row_sums: Problem, faked: Path, profiler: Made) -> None:
     fake(faked, f"while IFS= read -r row; do printf '%s\\n' \"$row\"; done > $log <<'END'\n{TABLE}\nEND")
-    found = profiler(monkeypatch)(faked / "kernel.so", row_sums)
+    found = profiler()(faked / "kernel.so", row_sums)
     assert [metric.name for metric in found] == ["duration", "DRAM throughput"]
 
 
 def test_where_counters_may_not_be_read_nothing_is_said_and_it_is_not_tried_again(
-    row_sums: Problem, faked: Path, monkeypatch: pytest.MonkeyPatch
+    row_sums: Problem, faked: Path, profiler: Made
 ) -> None:
-    made = profiler(monkeypatch)
+    made = profiler()
     fake(faked, "echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1")
     assert made(faked / "kernel.so", row_sums) == ()
     fake(faked, f"echo '{HEAD}' > $log; echo '{line(0, 'sums', TIME, '5000')}' >> $log")
     assert made(faked / "kernel.so", row_sums) == ()
-    assert profiler(monkeypatch)(faked / "kernel.so", row_sums) == (Metric("sums", "duration", 5, "µs"),)
+    assert profiler()(faked / "kernel.so", row_sums) == (Metric("sums", "duration", 5, "µs"),)
 
 
-def test_a_tool_that_hangs_is_stopped(row_sums: Problem, faked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tool_that_hangs_is_stopped(row_sums: Problem, faked: Path, profiler: Made) -> None:
     fake(faked, "sleep 600")
-    assert profiler(monkeypatch, 0.2)(faked / "kernel.so", row_sums) == ()
+    assert profiler(0.2)(faked / "kernel.so", row_sums) == ()
 
 
 def test_without_the_tool_nothing_is_said(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +132,7 @@ def test_without_the_tool_nothing_is_said(row_sums: Problem, tmp_path: Path, mon
         monkeypatch.setenv(name, str(tmp_path))
     if ncu.tool() is not None:
         pytest.skip("ncu lies in a place that no variable hides")
-    assert Profiler("", 10)(tmp_path / "kernel.so", row_sums) == ()
+    assert Profiler("", Contents(), 10)(tmp_path / "kernel.so", row_sums) == ()
 
 
 def test_the_command_asks_for_every_metric_and_leaves_the_clocks_alone(tmp_path: Path) -> None:
@@ -134,12 +144,12 @@ def test_the_command_asks_for_every_metric_and_leaves_the_clocks_alone(tmp_path:
 
 
 @pytest.mark.gpu
-def test_the_real_tool_tells_how_long_a_kernel_takes(row_sums: Problem) -> None:
+def test_the_real_tool_tells_how_long_a_kernel_takes(row_sums: Problem, contents: Contents) -> None:
     from treesearch.evaluation.cuda import device
 
     if ncu.tool() is None:
         pytest.skip("ncu is absent (it comes with the CUDA toolkit)")
-    found = Profiler(device.cudart(), 60)(library_of(row_sums, HONEST["plain"]), row_sums)
+    found = Profiler(device.cudart(), contents, 60)(library_of(row_sums, HONEST["plain"]), row_sums)
     if not found:
         pytest.skip("the GPU's counters may not be read here")
     assert {metric.function for metric in found} == {"sums"}

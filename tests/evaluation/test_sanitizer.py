@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from tests.problem.conftest import source_of
 from treesearch import problem
 from treesearch.evaluation.build import build
 from treesearch.evaluation.cuda import sanitizer
+from treesearch.evaluation.cuda.contents import Contents
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.languages import CUDA, sass
 from treesearch.records import Problem
@@ -63,12 +63,17 @@ def library_of(subject: Problem, body: str) -> Path:
     return built.library
 
 
+def sanitize(library: Path, subject: Problem, cudart: str, seconds: float, *, races: bool = True) -> Sanitized:
+    with Contents() as contents:
+        return sanitizer.sanitize(library, subject, cudart, contents, seconds, races=races)
+
+
 def sanitized(subject: Problem, body: str) -> Sanitized:
     from treesearch.evaluation.cuda import device
 
     if sanitizer.tool() is None:
         pytest.skip("compute-sanitizer is absent (it comes with the CUDA toolkit)")
-    return sanitizer.sanitize(library_of(subject, body), subject, device.cudart(), 120)
+    return sanitize(library_of(subject, body), subject, device.cudart(), 120)
 
 
 @pytest.mark.gpu
@@ -93,7 +98,7 @@ def test_a_tool_that_takes_too_long_is_said_not_to_have_run(row_sums: Problem) -
         pytest.skip("compute-sanitizer is absent (it comes with the CUDA toolkit)")
     from treesearch.evaluation.cuda import device
 
-    found = sanitizer.sanitize(library_of(row_sums, HONEST["plain"]), row_sums, device.cudart(), 0.1)
+    found = sanitize(library_of(row_sums, HONEST["plain"]), row_sums, device.cudart(), 0.1)
     assert (found.findings, found.tools) == ("", ())
     assert "took longer" in found.not_run
 
@@ -105,7 +110,7 @@ def test_where_races_are_not_looked_for_that_is_said(row_sums: Problem) -> None:
     from treesearch.evaluation.cuda import device
 
     racing = library_of(row_sums, MISTAKEN["racecheck"])
-    found = sanitizer.sanitize(racing, row_sums, device.cudart(), 60, races=False)
+    found = sanitize(racing, row_sums, device.cudart(), 60, races=False)
     assert (found.doubt, found.tools, found.not_run) == ("", sanitizer.TOOLS[:-1], sanitizer.LEFT_OUT)
 
 
@@ -117,7 +122,7 @@ def test_without_the_tool_nothing_is_claimed(
     monkeypatch.setenv("CUDA_PATH", str(tmp_path))
     if sanitizer.tool() is not None:
         pytest.skip("compute-sanitizer lies in a place that no variable hides")
-    found = sanitizer.sanitize(tmp_path / "kernel.so", row_sums, "", 10)
+    found = sanitize(tmp_path / "kernel.so", row_sums, "", 10)
     assert (found.findings, found.tools, found.not_run) == ("", (), "not run: compute-sanitizer is not installed")
 
 
@@ -140,15 +145,15 @@ def faked(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_only_the_exit_code_says_that_something_was_found(row_sums: Problem, faked: Path) -> None:
     """A kernel can print what the tool would."""
     fake(faked, "echo '========= Invalid __global__ read of size 4 bytes'; echo '========= ERROR SUMMARY: 9 errors'")
-    assert sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20).findings == ""
+    assert sanitize(faked / "kernel.so", row_sums, "", 20).findings == ""
     fake(faked, "echo '========= ERROR SUMMARY: 0 errors'; exit 86")
-    assert "memcheck: ERROR SUMMARY: 0 errors" in sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20).findings
+    assert "memcheck: ERROR SUMMARY: 0 errors" in sanitize(faked / "kernel.so", row_sums, "", 20).findings
 
 
 @pytest.mark.gpu
 def test_a_tool_that_does_not_work_is_said_not_to_have_run(row_sums: Problem, faked: Path) -> None:
     fake(faked, "echo 'this device is not supported'; exit 3")
-    found = sanitizer.sanitize(faked / "kernel.so", row_sums, "", 20)
+    found = sanitize(faked / "kernel.so", row_sums, "", 20)
     assert (found.findings, found.tools) == ("", ())
     assert found.not_run == "not run: memcheck ended with exit code 3: this device is not supported"
 
@@ -201,7 +206,7 @@ def test_racecheck_follows_an_mbarrier_only_for_threads_that_arrive_on_it(row_su
     for who in (32, 1):
         built = build(row_sums, CUDA, HANDED_OVER.replace("WHO", str(who)))
         assert built.library is not None, built.error
-        said = sanitizer.sanitize(built.library, row_sums, device.cudart(), 60)
+        said = sanitize(built.library, row_sums, device.cudart(), 60)
         assert (said.findings, said.not_run) == ("", "")
         assert bool(said.races) == (who == 1)
 
@@ -239,7 +244,7 @@ def test_synccheck_wants_all_that_meet_at_an_aligned_barrier_at_one_instruction(
     for barrier in (ALIGNED, UNALIGNED):
         built = build(row_sums, CUDA, MEETING.replace("BARRIER", barrier))
         assert built.library is not None, built.error
-        said = sanitizer.sanitize(built.library, row_sums, device.cudart(), 60)
+        said = sanitize(built.library, row_sums, device.cudart(), 60)
         assert (said.findings, said.races, said.not_run) == ("", "", "")
         assert bool(said.divergence) == (barrier == ALIGNED)
 
@@ -294,11 +299,3 @@ def test_what_is_said_is_bounded() -> None:
     said = sanitizer.excerpt("\n".join(f"========= Invalid read number {index}" for index in range(10_000)))
     assert said.startswith("Invalid read number 0; Invalid read number 1;")
     assert len(said) < 1000
-
-
-def test_a_call_holds_the_contents_of_all_but_the_outputs(row_sums: Problem, tmp_path: Path) -> None:
-    sanitizer.write_call(tmp_path, tmp_path / "kernel.so", row_sums, "libcudart.so")
-    call = json.loads((tmp_path / "call.json").read_text())
-    assert [argument["bytes"] for argument in call["arguments"]] == [4 * 64 * 256] * 2
-    assert (tmp_path / call["arguments"][0]["content"]).stat().st_size == 4 * 64 * 256
-    assert call["arguments"][1]["content"] == ""

@@ -89,7 +89,7 @@ class Lane:
     one_model: bool = False
     """Whether launches in a row have parameters and buffers in common."""
     trim: Callable[[], None] = lambda: None
-    """Give back memory that the controller holds without using it."""
+    """Give back memory that the controller holds without using it, and files that it keeps."""
 
     def more_sets(self, problem: Problem) -> int:
         """How many sets of buffers there are for bursts alone."""
@@ -149,16 +149,22 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
     from treesearch.evaluation.cuda import device as gpu
     from treesearch.evaluation.cuda import ncu, sanitizer
     from treesearch.evaluation.cuda.buffers import DeviceTensor
+    from treesearch.evaluation.cuda.contents import Contents
 
     gpu.require_toolkit(compiler)
     worker = Path(__file__).parent / "cuda" / "worker.py"
     l2 = gpu.l2_bytes()
+    contents = Contents()
 
     def quickest(nbytes: int) -> float:
         within = 1e3 * nbytes / (hardware.cores * STORE_BANDWIDTH)
         if not hardware.bandwidth:
             return within
         return max(within, 1e3 * (nbytes - l2) / (BEST_BANDWIDTH * hardware.bandwidth))
+
+    def trim() -> None:
+        contents.close()
+        gpu.trim()
 
     return Lane(
         device="cuda",
@@ -176,13 +182,13 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
         inspect=lambda library, problem, seconds, races: sanitizer.sanitize(
-            library, problem, gpu.cudart(), seconds, races=races
+            library, problem, gpu.cudart(), contents, seconds, races=races
         ),
-        profile=ncu.Profiler(gpu.cudart(), PROFILE_SECONDS),
+        profile=ncu.Profiler(gpu.cudart(), contents, PROFILE_SECONDS),
         manners=(PLAIN,) * 4,
         uncertain=clock.GPU_ROW_MS,
         join=gpu.join,
-        trim=gpu.trim,
+        trim=trim,
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from treesearch.evaluation import sandbox
 from treesearch.evaluation.cuda import device, sanitizer
+from treesearch.evaluation.cuda.contents import Contents
 from treesearch.feedback import Metric
 from treesearch.languages import toolkit
 from treesearch.languages.symbols import demangled
@@ -43,9 +44,10 @@ LOG = "ncu.csv"
 class Profiler:
     """Reads the counters of built kernels, until it turns out that it may not."""
 
-    def __init__(self, cudart: str, seconds: float) -> None:
+    def __init__(self, cudart: str, contents: Contents, seconds: float) -> None:
         """`cudart` is the CUDA runtime that kernels use; `seconds` is what one kernel may take."""
         self._cudart = cudart
+        self._contents = contents
         self._seconds = seconds
         self._works = True
 
@@ -64,13 +66,13 @@ class Profiler:
     def _profile(self, path: str, library: Path, problem: Problem) -> tuple[Metric, ...]:
         with tempfile.TemporaryDirectory(prefix="treesearch-") as name:
             folder = Path(name)
-            sanitizer.write_call(folder, library, problem, self._cudart)
+            contents = self._contents.write_call(folder, library, problem, self._cudart)
             finished = sandbox.run(
                 command(path, folder),
                 seconds=self._seconds,
                 limits=sandbox.Limits(file=1 << 30),
                 cwd=folder,
-                walls=sanitizer.walls(path, folder, library, self._cudart),
+                walls=sanitizer.walls(path, folder, library, self._cudart, contents),
                 variables={**device.variables(), "HOME": str(folder)},
             )
             if finished.timed_out or finished.code != 0:

@@ -3,9 +3,10 @@
 What runs is what a worker times: a replay of the graph into which the second call of `launch` was captured. A kernel
 that enqueues something else when it is called for the first time is not watched doing that.
 
-Runs as a script in an interpreter without site packages: `python once.py FOLDER`, where the folder holds `call.json`
-and the contents of inputs and parameters. Every tensor is an allocation of its own of exactly its size, so that what
-lies beyond is nobody's; outputs and scratch are left as they come, so that reading them before they are written shows.
+Runs as a script in an interpreter without site packages: `python once.py FOLDER`, where the folder holds `call.json`,
+which names files with the contents of inputs and parameters. Every tensor is an allocation of its own of exactly its
+size, so that what lies beyond is nobody's; outputs and scratch are left as they come, so that reading them before they
+are written shows.
 Exits with 0 once `launch` was called, whatever came of it: tools only then give an exit code of their own.
 """
 
@@ -62,7 +63,7 @@ def main() -> None:
         if argument["kind"] in SCALARS:
             arguments.append(SCALARS[argument["kind"]](argument["value"]))
         else:
-            content = folder / argument["content"] if argument["content"] else None
+            content = Path(argument["content"]) if argument["content"] else None
             arguments.append(ctypes.c_void_p(allocated(cuda, argument["bytes"], content)))
     stream = cuda.handle("cuStreamCreate", 0)
     ctypes.CDLL(call["cudart"], mode=os.RTLD_NOW | os.RTLD_GLOBAL)

@@ -5,8 +5,6 @@ A kernel that can tell that it is watched may behave; what this finds are mistak
 
 from __future__ import annotations
 
-import ctypes
-import json
 import os
 import re
 import sys
@@ -14,18 +12,15 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import torch
-
-from treesearch.evaluation import inputs, sandbox
+from treesearch.evaluation import sandbox
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import device
+from treesearch.evaluation.cuda.contents import Contents
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import toolkit
-from treesearch.problem.reference import Reference
-from treesearch.records import Argument, Problem, Role
+from treesearch.records import Problem
 
 NAME = "compute-sanitizer"
 SYNCCHECK, RACECHECK = "synccheck", "racecheck"
@@ -43,7 +38,6 @@ MOST_CHARACTERS = 800
 MOST_BYTES = 4 << 30
 """Of a problem's tensors; larger ones are not tried, since each access takes many times longer under a tool."""
 SCRIPT = Path(__file__).with_name("once.py")
-SEED = 20
 
 
 def tool() -> str | None:
@@ -51,7 +45,9 @@ def tool() -> str | None:
     return toolkit.find(NAME, NAME)
 
 
-def sanitize(library: Path, problem: Problem, cudart: str, seconds: float, *, races: bool = True) -> Sanitized:
+def sanitize(
+    library: Path, problem: Problem, cudart: str, contents: Contents, seconds: float, *, races: bool = True
+) -> Sanitized:
     """Call a built kernel once under each tool, on contents that are always the same, in `seconds` altogether.
 
     Without `races` all but racecheck, which takes longer than the others together. Holds no lock: whoever calls sees to
@@ -65,15 +61,16 @@ def sanitize(library: Path, problem: Problem, cudart: str, seconds: float, *, ra
         return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
     found: dict[str, str] = {}
     not_run = "" if races else LEFT_OUT
-    with tempfile.TemporaryDirectory(prefix="treesearch-") as folder:
-        write_call(Path(folder), library, problem, cudart)
-        for name in TOOLS if races else TOOLS[: TOOLS.index(RACECHECK)]:
+    with tempfile.TemporaryDirectory(prefix="treesearch-") as name:
+        folder = Path(name)
+        behind = walls(path, folder, library, cudart, contents.write_call(folder, library, problem, cudart))
+        for which in TOOLS if races else TOOLS[: TOOLS.index(RACECHECK)]:
             left = seconds - (time.monotonic() - started)
-            said = _run(path, name, Path(folder), library, cudart, left)
+            said = _run(path, which, folder, behind, left)
             if said.not_run:
                 not_run = said.not_run
                 break
-            found[name] = said.findings
+            found[which] = said.findings
     ended, raced, diverged = tuple(found), found.pop(RACECHECK, ""), found.pop(SYNCCHECK, "")
     findings = "\n".join(filter(None, found.values()))
     return Sanitized(findings, ended, not_run, time.monotonic() - started, raced, diverged)
@@ -87,13 +84,13 @@ class _Said:
     not_run: str = ""
 
 
-def _run(path: str, name: str, folder: Path, library: Path, cudart: str, seconds: float) -> _Said:
+def _run(path: str, name: str, folder: Path, behind: Walls, seconds: float) -> _Said:
     finished = sandbox.run(
         command(path, name, folder),
         seconds=max(seconds, 0.1),
         limits=sandbox.Limits(file=1 << 30),
         cwd=folder,
-        walls=walls(path, folder, library, cudart),
+        walls=behind,
         variables=device.variables(),
     )
     if finished.timed_out:
@@ -123,33 +120,9 @@ def excerpt(output: str) -> str:
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} …"
 
 
-def walls(path: str, folder: Path, library: Path, cudart: str) -> Walls:
+def walls(path: str, folder: Path, library: Path, cudart: str, contents: Path) -> Walls:
     """As a worker's, but that the tool starts the kernel's process, and talks to it through a socket."""
-    files = readable(SCRIPT.parent, folder, library, Path(cudart))
+    files = readable(SCRIPT.parent, folder, contents, library, Path(cudart))
     real = str(Path(os.path.realpath(path)).parent)  # what looks like the tool may be a script beside the real one
     without = frozenset({Check.NETWORK})
     return Walls((*files, *toolchain(path), real), (str(folder),), gpu=True, processes=True, without=without)
-
-
-def write_call(folder: Path, library: Path, problem: Problem, cudart: str) -> None:
-    """What the process needs to know, and the contents of one call."""
-    made = inputs.sample(problem, Reference(problem.name, problem.source), SEED)
-    scalars = iter(made.scalars)
-    arguments: list[dict[str, Any]] = []
-    for index, argument in enumerate(problem.signature.arguments):
-        if argument.role is Role.SCALAR:
-            arguments.append({"kind": argument.dtype, "value": next(scalars)})
-        else:
-            content = _write(folder / f"{index}.bin", argument, made.values)
-            arguments.append({"kind": "tensor", "bytes": argument.nbytes, "content": content})
-    call = {"library": str(library), "cudart": cudart, "arguments": arguments}
-    (folder / "call.json").write_text(json.dumps(call))
-
-
-def _write(path: Path, argument: Argument, values: dict[str, torch.Tensor]) -> str:
-    """Name of the file with a tensor's contents; nothing for an output."""
-    if argument.role is Role.OUTPUT:
-        return ""
-    tensor = values[argument.name].cpu().contiguous()
-    path.write_bytes(ctypes.string_at(tensor.data_ptr(), tensor.nbytes))
-    return path.name
