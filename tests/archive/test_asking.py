@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive, texts
+from treesearch.archive import Archive, Questions, texts
 from treesearch.records import Answer, Run, Spending, Stage, Turn, Usage
 
 if TYPE_CHECKING:
@@ -36,21 +36,6 @@ def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_a
     assert archive.answer(samples.request(run, ordinal="1").id) == replace(
         refused, created=archive.answers(run.id)[1][1].created
     )
-
-
-def test_rounds_that_asked_about_a_parent_are_those_with_an_answer_for_ideas(
-    archive: Archive, samples: Samples, run: Run
-) -> None:
-    for request in (
-        samples.request(run, 1, Stage.IDEAS, "0", "p"),
-        samples.request(run, 1, Stage.IDEAS, "0r1", "p"),
-        samples.request(run, 3, Stage.IDEAS, "1", "p"),
-        samples.request(run, 2, Stage.IDEAS, "0", "another"),
-        samples.request(run, 2, Stage.KERNEL, "0.0", "p"),
-    ):
-        archive.save_answer(request, samples.answer())
-    assert archive.rounds_that_asked(run.id, "p") == {1, 3}
-    assert archive.rounds_that_asked(run.id, "nobody") == set()
 
 
 def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Samples) -> None:
@@ -110,8 +95,16 @@ def test_what_was_packed_before_lengths_were_told_is_read(tmp_path: Path, sample
 
 
 def test_a_run_tells_which_of_its_questions_it_knows(archive: Archive, samples: Samples, run: Run) -> None:
-    answered, begun = samples.request(run), samples.request(run, ordinal="1")
-    archive.save_answer(answered, samples.answer())
+    answered = [
+        samples.request(run, 1, Stage.IDEAS, "0", "p"),
+        samples.request(run, 3, Stage.IDEAS, "1", "p"),
+        samples.request(run, 2, Stage.KERNEL, "0.0", "p"),
+    ]
+    begun = samples.request(run, ordinal="1")
+    for request in answered:
+        archive.save_answer(request, samples.answer())
     archive.save_turn(begun, Turn("openai/o3", 0, "I build it first.", ()))
-    assert archive.requests(run.id) == ({answered.id}, {begun.id})
-    assert archive.requests("another") == (set(), set())
+    known = archive.questions(run.id)
+    assert (known.answered, known.begun) == ({one.id for one in answered}, {begun.id})
+    assert sorted(known.ideas) == [(1, "p"), (3, "p")]
+    assert archive.questions("another") == Questions(set(), set(), [])

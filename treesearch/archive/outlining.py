@@ -6,6 +6,7 @@ each timing it has the median alone. All else is as in the lineage, findings inc
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -157,8 +158,21 @@ def answer_sizes(session: Session) -> tuple[AnswerSize, ...]:
     )
 
 
-def requests(session: Session, run: str) -> tuple[set[str], set[str]]:
-    """Ids of a run's questions that have an answer, and of those to which a model said something before it answered."""
-    answered = select(s.AnswerRow.id).where(s.AnswerRow.run == run)
-    turned = select(s.TurnRow.request).where(s.TurnRow.run == run)
-    return set(session.scalars(answered)), set(session.scalars(turned))
+@dataclass(frozen=True)
+class Questions:
+    """Which questions of a run are stored."""
+
+    answered: set[str]
+    """Ids of those that have an answer."""
+    begun: set[str]
+    """Ids of those to which a model said something before it answered."""
+    ideas: list[tuple[int, str]]
+    """Of each question for ideas that has an answer: its round, and the digest of the parent that it is about."""
+
+
+def questions(session: Session, run: str) -> Questions:
+    row = s.AnswerRow
+    answered = session.execute(select(row.id, row.stage, row.round, row.parent).where(row.run == run)).all()
+    begun = session.scalars(select(s.TurnRow.request).where(s.TurnRow.run == run))
+    ideas = [(number, parent) for _, stage, number, parent in answered if stage == r.Stage.IDEAS]
+    return Questions({id for id, *_ in answered}, set(begun), ideas)

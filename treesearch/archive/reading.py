@@ -19,6 +19,7 @@ from treesearch.archive.findings import Finding
 from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
+from treesearch.archive.outlining import Questions
 from treesearch.archive.searching import Hit
 from treesearch.archive.summaries import Summaries, Summary
 from treesearch.archive.trouble import translated
@@ -40,7 +41,6 @@ from treesearch.records import (
     Round,
     Run,
     Spending,
-    Stage,
     Status,
     Turn,
     digest,
@@ -197,18 +197,10 @@ class Reader:
         with self._reading() as session:
             return _answers(outlining.answers(session, run_id))
 
-    def requests(self, run_id: str) -> tuple[set[str], set[str]]:
-        """Ids of a run's questions that have an answer, and of those with turns on the way to one."""
+    def questions(self, run_id: str) -> Questions:
+        """Which of a run's questions have an answer, or turns on the way to one."""
         with self._reading() as session:
-            return outlining.requests(session, run_id)
-
-    def rounds_that_asked(self, run_id: str, parent: str) -> set[int]:
-        """Numbers of the rounds of a run that have an answer to a question for ideas about a parent, by its digest."""
-        asked = select(s.AnswerRow.round).where(
-            s.AnswerRow.run == run_id, s.AnswerRow.stage == Stage.IDEAS, s.AnswerRow.parent == parent
-        )
-        with self._reading() as session:
-            return set(session.scalars(asked))
+            return outlining.questions(session, run_id)
 
     def answers_for(self, problem_digest: str, language: str | None = None) -> tuple[tuple[Request, Answer], ...]:
         """Answers about a problem in all of its runs, or those in one language: the oldest run's first."""

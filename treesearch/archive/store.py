@@ -23,6 +23,7 @@ from treesearch.archive.findings import Finding, Kind
 from treesearch.archive.inserting import cleaned, complete, insert_new, overwrite
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.merging import copy_run
+from treesearch.archive.outlining import Questions
 from treesearch.archive.reading import Reader, run_record
 from treesearch.archive.renewing import add_evaluation, add_finding
 from treesearch.archive.searching import Hit
@@ -49,7 +50,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Summary"]
+__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Questions", "Summary"]
 
 UNKNOWN = Usage()
 

@@ -25,6 +25,10 @@ def equip(task: Task, request: Request, ticket: Ticket) -> Workbench | None:
         note = prompts.workbench(task.language, MOST_BUILDS, templates=task.templates)
         return replace(asked, prompt=f"{asked.prompt}\n{note}")
 
+    def keep(turn: Turn) -> None:
+        task.archive.save_turn(request, ticket.heard(turn))
+        task.asked.begin(task, request)
+
     def said(model: str) -> Sequence[Turn]:
         return [turn for turn in task.archive.turns(request.id) if turn.model == model]
 
@@ -33,7 +37,7 @@ def equip(task: Task, request: Request, ticket: Ticket) -> Workbench | None:
         build=lambda source: told(task.language, task.evaluator.build(source)),
         has_room=lambda turns: task.evaluator.builds_here and ticket.has_room("".join(map(_read, turns))),
         said=said,
-        keep=lambda turn: task.archive.save_turn(request, ticket.heard(turn)),
+        keep=keep,
     )
 
 

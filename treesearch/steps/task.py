@@ -11,7 +11,7 @@ from functools import reduce
 from threading import Lock
 from typing import Protocol as Seam
 
-from treesearch.archive import Archive
+from treesearch.archive import Archive, Questions
 from treesearch.errors import AnswersExhausted, LimitReached, PromptTooLong, QuestionRefused, Waiting
 from treesearch.evaluation.build import Built
 from treesearch.events import Asking, Observer, silent
@@ -80,25 +80,37 @@ class Asked:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._known: tuple[set[str], set[str]] | None = None
+        self._known: Questions | None = None
 
     def has_answer(self, task: Task, request: Request) -> bool:
-        return request.id in self._of(task)[0]
+        return request.id in self._of(task).answered
 
     def has_turns(self, task: Task, request: Request) -> bool:
-        """Whether a model said something on the way to an answer before this process began."""
-        return request.id in self._of(task)[1]
+        """Whether a model said something on the way to an answer."""
+        return request.id in self._of(task).begun
 
-    def add(self, request: Request) -> None:
+    def rounds(self, task: Task, parent: str) -> set[int]:
+        """Those that have an answer to a question for ideas about a parent, by its digest."""
+        return {number for number, about in self._of(task).ideas if about == parent}
+
+    def add(self, task: Task, request: Request) -> None:
         """It has an answer now."""
+        known = self._of(task)
         with self._lock:
-            if self._known is not None:
-                self._known[0].add(request.id)
+            known.answered.add(request.id)
+            if request.stage is Stage.IDEAS:
+                known.ideas.append((request.round, request.parent))
 
-    def _of(self, task: Task) -> tuple[set[str], set[str]]:
+    def begin(self, task: Task, request: Request) -> None:
+        """It has a turn on the way to an answer now."""
+        known = self._of(task)
+        with self._lock:
+            known.begun.add(request.id)
+
+    def _of(self, task: Task) -> Questions:
         with self._lock:
             if self._known is None:
-                self._known = task.archive.requests(task.run.id)
+                self._known = task.archive.questions(task.run.id)
             return self._known
 
 
@@ -148,10 +160,10 @@ class Task:
             workbench = equip(self, request, ticket)
             put, answer = self._asked(request, turn, iter(shorter), workbench)
             answer = ticket.priced(answer)
-            if workbench is not None or self.asked.has_turns(self, put):
+            if self.asked.has_turns(self, put):
                 answer = self._whole(put, answer)
             stored = self.archive.save_answer(put, answer)
-        self.asked.add(put)
+        self.asked.add(self, put)
         return stored
 
     def _whole(self, request: Request, answer: Answer) -> Answer:
@@ -178,8 +190,7 @@ class Task:
 
     def next_ask(self, parent: str, number: int) -> str:
         """How often rounds before `number` asked for ideas about this source: the ordinal of the next request."""
-        asked = self.archive.rounds_that_asked(self.run.id, parent)
-        return str(sum(earlier < number for earlier in asked))
+        return str(sum(earlier < number for earlier in self.asked.rounds(self, parent)))
 
     def implementable(self, parent: Entry, idea: Idea) -> bool:
         """Whether the models can be asked for a kernel of this idea."""
