@@ -3,7 +3,9 @@
     python -m benchmarks.answers [CANDIDATES]
 
 Prints wall and CPU seconds of 200 answers that take a second each and are asked for at once; then, for a search of
-10,000 candidates (or CANDIDATES) whose model and evaluator answer at once, what each costs us and how memory grows.
+10,000 candidates (or CANDIDATES) whose model and evaluator answer at once and keep nothing, what each costs us and how
+memory grows between a fifth of them and all: once with kernels of a line, where little but our own work is left, and
+once with kernels of 12,000 characters that have nothing in common, as much as many a real one has.
 """
 
 from __future__ import annotations
@@ -14,16 +16,18 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from treesearch import loop, policies, problem
 from treesearch.archive import Archive
 from treesearch.evaluation import device
-from treesearch.events import Event, RoundBegan
+from treesearch.evaluation.build import Built
+from treesearch.events import Event, Judged
 from treesearch.languages import CPP
 from treesearch.models import ApiModel, ModelOptions, Pool
-from treesearch.records import Answer, Config, Request, Stage, digest
+from treesearch.records import Answer, Build, Config, Evaluation, Request, Stage, digest
 from treesearch.steps.task import Task
 from treesearch.testing import HttpReply, ScriptedEndpoint, ScriptedEvaluator
 
@@ -31,6 +35,7 @@ ANSWERS = 200
 LATENCY = 1.0
 IDEAS, IMPLEMENTATIONS, BEAM = 50, 4, 4
 PER_ROUND = IDEAS * IMPLEMENTATIONS
+CHARACTERS = 12_000
 
 
 def concurrent_answers() -> str:
@@ -52,12 +57,17 @@ class Instant:
 
     name = "scripted/instant"
 
+    def __init__(self, characters: int) -> None:
+        """Of a kernel, beside the line that it takes at the least."""
+        self._characters = characters
+
     def ask(self, request: Request) -> Answer:
         if request.stage is Stage.IDEAS:
             listed = [_idea(request, place) for place in range(_wanted(request.prompt))]
             return Answer(f"```json\n{json.dumps(listed)}\n```\n", self.name)
-        kernel = f'#include "problem.h"\n// {request.id}\nextern "C" int launch(const float* x, float* out, void*);\n'
-        return Answer(f"```cpp\n{kernel}```\n", self.name)
+        filling = "".join(f"// {digest(request.id, line)}\n" for line in range(self._characters // 68))
+        launch = 'extern "C" int launch(const float* x, float* out, void*);'
+        return Answer(f'```cpp\n#include "problem.h"\n// {request.id}\n{filling}{launch}\n```\n', self.name)
 
 
 def _wanted(prompt: str) -> int:
@@ -70,39 +80,63 @@ def _idea(request: Request, place: int) -> dict[str, object]:
     return {"title": words[:20], "mechanism": words, "expected_speedup": 1.2, "risk": "none"}
 
 
-class Growth:
-    """Resident memory of this process when the second round begins, and at the end."""
+class Forgetful(ScriptedEvaluator):
+    """Knows a kernel by the digest of its source, which says how long it takes, and keeps neither."""
 
     def __init__(self) -> None:
-        self.early = 0
+        super().__init__(lambda name: 0.1 + int(name[:6], 16) / 1e8)
+
+    def build(self, source: str) -> Built:
+        return Built(Path(digest(source)), Build("scripted", 0.0, False, ""))
+
+    def source(self, built: Built) -> str:
+        return str(built.library)
+
+    def judge(self, built: Built, *, parent: Built | None = None, incumbent: float | None = None) -> Evaluation:
+        self.judged.clear()
+        return super().judge(built, parent=parent, incumbent=incumbent)
+
+    def remeasure(self, sources: Sequence[str]) -> Iterator[Evaluation]:
+        return super().remeasure([digest(source) for source in sources])
+
+
+class Growth:
+    """Resident memory of this process when a fifth of the candidates are judged, and when all of them are."""
+
+    def __init__(self, wanted: int) -> None:
+        self._points = dict.fromkeys((wanted // 5, wanted), 0)
+        self._judged = 0
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, RoundBegan) and event.number == 2:
-            self.early = resident()
+        if isinstance(event, Judged):
+            self._judged += 1
+            if self._judged in self._points:
+                self._points[self._judged] = resident()
 
-    def since(self) -> int:
-        """Bytes."""
-        return resident() - self.early
+    def __str__(self) -> str:
+        (few, before), (many, after) = self._points.items()
+        return f"memory grew by {(after - before) / (many - few):,.0f} bytes a candidate from {few:,} to {many:,}"
 
 
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def candidates(wanted: int) -> str:
-    subject, growth = problem.load("softmax_small"), Growth()
-    rounds = max(wanted // PER_ROUND, 2)
+def candidates(wanted: int, characters: int) -> str:
+    subject, rounds = problem.load("softmax_small"), max(wanted // PER_ROUND, 2)
+    growth = Growth(rounds * PER_ROUND)
     config = Config((Instant.name,), rounds=rounds, ideas=IDEAS, implementations=IMPLEMENTATIONS, beam=BEAM, repairs=0)
+    model = Instant(characters)
     with tempfile.TemporaryDirectory() as folder, Archive(Path(folder) / "archive.db") as archive:
         task = Task(
             run=archive.open_run(subject, config, device.cpu()),
             problem=subject,
             language=CPP,
             device=device.cpu(),
-            models=Pool([Instant()], [Instant()]),
+            models=Pool([model], [model]),
             policy=policies.fastest,
             archive=archive,
-            evaluator=ScriptedEvaluator(lambda source: 0.1 + int(digest(source)[:6], 16) / 1e8),
+            evaluator=Forgetful(),
             observe=growth,
         )
         wall, cpu = time.perf_counter(), time.process_time()
@@ -110,8 +144,9 @@ def candidates(wanted: int) -> str:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         size = (Path(folder) / "archive.db").stat().st_size
     return (
-        f"{count} candidates in {rounds} rounds: {1e3 * wall / count:.2f} ms each, {1e3 * cpu / count:.2f} ms of CPU; "
-        f"memory grew by {growth.since() / count / 1e3:.1f} KB a candidate, the archive by {size / count / 1e3:.1f} KB"
+        f"{count:,} candidates in {rounds} rounds, kernels of {characters:,} characters and a line: "
+        f"{1e3 * wall / count:.2f} ms each, {1e3 * cpu / count:.2f} ms of CPU; {growth}, the archive by "
+        f"{size / count:,.0f}"
     )
 
 
@@ -120,7 +155,8 @@ def main() -> None:
     parser.add_argument("candidates", nargs="?", type=int, default=10_000, help="how many; by default 10,000")
     given = parser.parse_args()
     print(concurrent_answers())
-    print(candidates(given.candidates))
+    for characters in (0, CHARACTERS):
+        print(candidates(given.candidates, characters))
     print(f"{device.cpu().name}, {device.cores()} cores, load {os.getloadavg()[0]:.1f}")
 
 
