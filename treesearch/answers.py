@@ -276,10 +276,24 @@ _WORD, _ENDING = re.compile(r"[^\W_]+"), re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e
 def near_duplicate(idea: Idea, others: Iterable[Idea]) -> Idea | None:
     """The one of `others` most like `idea`, if it is so alike (`DUPLICATE_THRESHOLD`) that both would lead
     to the same kernel; else None. Ideas of one category with the same words in their titles always are."""
-    gist = _gist(idea)
-    scored = [(_likeness(gist, _gist(other)), other) for other in others]
-    score, nearest = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return nearest if score >= DUPLICATE_THRESHOLD else None
+    return Known(others).twin(idea)
+
+
+class Known:
+    """Ideas that others may repeat. Their words are worked out once, however many are compared with them."""
+
+    def __init__(self, ideas: Iterable[Idea] = ()) -> None:
+        self._gists = [(_gist(idea), idea) for idea in ideas]
+
+    def add(self, idea: Idea) -> None:
+        self._gists.append((_gist(idea), idea))
+
+    def twin(self, idea: Idea) -> Idea | None:
+        """As `near_duplicate` has it."""
+        gist = _gist(idea)
+        scored = [(_likeness(gist, other), place) for place, (other, _) in enumerate(self._gists)]
+        score, nearest = max(scored, key=lambda pair: pair[0], default=(0.0, 0))
+        return self._gists[nearest][1] if score >= DUPLICATE_THRESHOLD else None
 
 
 @dataclass(frozen=True)
@@ -289,9 +303,9 @@ class _Gist:
     words: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _gist(idea: Idea) -> _Gist:
-    """The words of an idea, worked out once: each is compared with every other one of its round and many before."""
+    """The words of an idea: those about parents that stay are asked for again each round."""
     return _Gist(idea.category, _words(idea.title), _words(f"{idea.title} {idea.mechanism}"))
 
 

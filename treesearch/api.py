@@ -142,11 +142,11 @@ def search(
             cache.alone(f"{store.url} {run.id}", f"Run {run.id} is already going on in another process."),
             closing(evaluator or _judge(subject, goal, deadline_seconds, observe, config.beam)) as judge,
         ):
-            observe(RunOpened(run, store.entries(run.id)))
+            observe(RunOpened(run, store.growing(run.id).entries))
             task = _task(replace(run, config=config), subject, goal, opened, function, store, judge, observe)
             with closing(_meter(task, made.listed)) as meter:
-                lineage = loop.search(replace(task, templates=_templates(prompts), bank=banked, meter=meter))
-        return Result(store.run(run.id), lineage)
+                loop.search(replace(task, templates=_templates(prompts), bank=banked, meter=meter))
+        return Result(store.run(run.id), store.lineage(run.id))
 
 
 def estimate(

@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
-import networkx as nx
+from treesearch.records import Edge, Entry, Evaluation, Idea, Relation
 
-from treesearch.records import Edge, Entry, Evaluation, Idea, Kernel, Relation
+if TYPE_CHECKING:
+    import networkx as nx
 
 DESCENT = (Relation.REFINES, Relation.REPAIRS)
 """The relations that make a kernel another's child."""
@@ -28,11 +30,10 @@ class Conclusion(StrEnum):
     """None works, which may be their fault rather than the idea's, or the parent has no time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of one idea: `best` is its best evaluated kernel, repairs included."""
 
-    idea: Idea
     best: Entry
     ratio: float | None
     """Parent's time ÷ `best`'s time; None if `best` is not verified or the parent has no time."""
@@ -48,13 +49,16 @@ class Outcome:
     """The first of them that is not verified."""
 
     @property
+    def idea(self) -> Idea:
+        assert self.best.idea is not None
+        return self.best.idea
+
+    @property
     def conclusion(self) -> Conclusion:
         """Where `best` was launched in turn with its parent, that decides, else the ratio of their times."""
         if self.ratio is None:
             return Conclusion.INCONCLUSIVE
-        measured = self.best.evaluation.measurement if self.best.evaluation else None
-        in_turn = measured.parent_speedup if measured else None
-        gained = in_turn.low > 1 if in_turn else self.ratio > 1
+        gained = (self.ratio if self.best.gain is None else self.best.gain) > 1
         return Conclusion.CONFIRMED if gained else Conclusion.REFUTED
 
 
@@ -97,13 +101,12 @@ class Lineage:
 
     def __init__(self, entries: Iterable[Entry], edges: Iterable[Edge] = ()) -> None:
         self._entries: dict[str, Entry] = {}
-        for entry in sorted(entries, key=lambda entry: _place(entry.kernel)):
-            if entry.kernel.id in self._entries:
-                raise ValueError(f"kernel {entry.kernel.id} is listed twice")
-            self._entries[entry.kernel.id] = entry
+        for entry in sorted(entries, key=_place):
+            if entry.id in self._entries:
+                raise ValueError(f"kernel {entry.id} is listed twice")
+            self._entries[entry.id] = entry
         self._places = {id: place for place, id in enumerate(self._entries)}
-        self._graph: nx.DiGraph[str] = nx.DiGraph()
-        self._graph.add_nodes_from((id, {"entry": entry}) for id, entry in self._entries.items())
+        self._children: dict[str, dict[str, Relation]] = {}
         self._parents: dict[str, Edge] = {}
         self._inspirations: dict[str, list[str]] = {}
         self._outcomes: dict[str, tuple[Outcome, ...]] = {}
@@ -111,8 +114,7 @@ class Lineage:
         self._edges = sorted(edges, key=lambda edge: edge.relation in DESCENT)
         for edge in self._edges:
             self._connect(edge)
-        if not nx.is_directed_acyclic_graph(self._graph):
-            raise ValueError("the edges form a cycle: " + " → ".join(node for node, _ in nx.find_cycle(self._graph)))
+        self._refuse_cycles()
 
     def _connect(self, edge: Edge) -> None:
         if edge.relation is Relation.INSPIRED_BY:
@@ -122,12 +124,23 @@ class Lineage:
         for end in (edge.parent, edge.child):
             if end not in self._entries:
                 raise ValueError(f"the edge {edge.parent} → {edge.child} names an unknown kernel, {end}")
-        self._graph.add_edge(edge.parent, edge.child, relation=edge.relation)
+        self._children.setdefault(edge.parent, {})[edge.child] = edge.relation
         if edge.relation not in DESCENT:
             return
         first = self._parents.setdefault(edge.child, edge)
         if first != edge:
             raise ValueError(f"kernel {edge.child} descends twice, from {first.parent} and from {edge.parent}")
+
+    def _refuse_cycles(self) -> None:
+        """There is none where every edge runs from an earlier kernel to a later one, as a search makes them."""
+        places = self._places
+        if all(places[edge.parent] < places[edge.child] for edge in self._edges if edge.parent in places):
+            return
+        import networkx as nx
+
+        graph = self.graph
+        if not nx.is_directed_acyclic_graph(graph):
+            raise ValueError("the edges form a cycle: " + " → ".join(node for node, _ in nx.find_cycle(graph)))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -141,8 +154,14 @@ class Lineage:
 
     @property
     def graph(self) -> nx.DiGraph[str]:
-        """A copy: nodes are kernel ids with an `entry`, edges run from parent to child with a `relation`."""
-        return self._graph.copy()
+        """Made anew: nodes are kernel ids with an `entry`, edges run from parent to child with a `relation`."""
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph()
+        graph.add_nodes_from((id, {"entry": entry}) for id, entry in self._entries.items())
+        for parent, children in self._children.items():
+            graph.add_edges_from((parent, child, {"relation": relation}) for child, relation in children.items())
+        return graph
 
     def entry(self, id: str) -> Entry:
         if id not in self._entries:
@@ -183,14 +202,14 @@ class Lineage:
     def refined(self, id: str) -> Entry | None:
         """The kernel whose idea `id` implements: what it refines, or what the kernel that it repairs does."""
         for entry in self._ascend(id):
-            if (edge := self._parents.get(entry.kernel.id)) and edge.relation is Relation.REFINES:
+            if (edge := self._parents.get(entry.id)) and edge.relation is Relation.REFINES:
                 return self._entries[edge.parent]
         return None
 
     def children(self, id: str, relations: Sequence[Relation] = DESCENT) -> tuple[Entry, ...]:
         """The kernels that came from `id` by one of `relations`, by round, then ordinal."""
         self.entry(id)
-        linked = [child for child, edge in self._graph[id].items() if edge["relation"] in relations]
+        linked = [child for child, relation in self._children.get(id, {}).items() if relation in relations]
         return tuple(self._entries[child] for child in sorted(linked, key=self._places.__getitem__))
 
     def inspirations(self, id: str) -> tuple[str, ...]:
@@ -201,8 +220,8 @@ class Lineage:
     def siblings(self, id: str) -> tuple[Entry, ...]:
         """The other children of `id`'s parent; of a root, the other roots."""
         parent = self.parent(id)
-        family = self.children(parent.kernel.id) if parent else self.roots()
-        return tuple(entry for entry in family if entry.kernel.id != id)
+        family = self.children(parent.id) if parent else self.roots()
+        return tuple(entry for entry in family if entry.id != id)
 
     def roots(self) -> tuple[Entry, ...]:
         """The kernels without a parent, by round, then ordinal."""
@@ -216,7 +235,7 @@ class Lineage:
         entry: Entry | None = self.entry(id)
         while entry is not None:
             yield entry
-            entry = self.parent(entry.kernel.id)
+            entry = self.parent(entry.id)
 
     def root(self, id: str) -> Entry:
         return self.path(id)[0]
@@ -226,7 +245,7 @@ class Lineage:
 
         Kernels with one line share everything that was decided in that step.
         """
-        return next((entry.kernel.id for entry in self.path(id) if entry.kernel.round > 0), id)
+        return next((entry.id for entry in self.path(id) if entry.round > 0), id)
 
     # ── by idea ─────────────────────────────────────────────────────────────────────────────────
 
@@ -247,24 +266,22 @@ class Lineage:
 
     def _found(self, base: Entry) -> Iterator[Outcome]:
         attempts: dict[str, list[Entry]] = {}
-        for entry in self._attempts(base.kernel.id):
-            if entry.kernel.proposal and entry.evaluation:
-                attempts.setdefault(entry.kernel.proposal.id, []).append(entry)
+        for entry in self._attempts(base.id):
+            if entry.proposed and entry.status:
+                attempts.setdefault(entry.proposed, []).append(entry)
         yield from (self._outcome(base, entries) for entries in attempts.values())
 
     def _outcome(self, base: Entry, attempts: list[Entry]) -> Outcome:
         verified = [entry for entry in attempts if entry.verified]
         best = min(verified, key=_milliseconds) if verified else attempts[-1]
         ratios = [base.milliseconds / _milliseconds(entry) for entry in verified] if base.milliseconds else []
-        assert best.kernel.proposal is not None
         return Outcome(
-            best.kernel.proposal.idea,
             best,
             max(ratios, default=None),
             statistics.median(ratios) if ratios else None,
             len(attempts),
             len(verified),
-            self.relation(best.kernel.id) is Relation.REPAIRS,
+            self.relation(best.id) is Relation.REPAIRS,
             next((entry for entry in attempts if not entry.verified), None),
         )
 
@@ -272,12 +289,12 @@ class Lineage:
         """Kernels that refine `id`, each followed by its repairs."""
         for child in self.children(id, (Relation.REFINES,)):
             yield child
-            yield from self._repairs(child.kernel.id)
+            yield from self._repairs(child.id)
 
     def _repairs(self, id: str) -> Iterator[Entry]:
         for child in self.children(id, (Relation.REPAIRS,)):
             yield child
-            yield from self._repairs(child.kernel.id)
+            yield from self._repairs(child.id)
 
 
 def _milliseconds(entry: Entry) -> float:
@@ -285,9 +302,9 @@ def _milliseconds(entry: Entry) -> float:
     return entry.milliseconds
 
 
-def _place(kernel: Kernel) -> tuple[int, tuple[int, ...], str]:
+def _place(entry: Entry) -> tuple[int, tuple[int, ...], str]:
     """Sorts `10.0` after `9.0`, and `3.0r1` after `3.0`."""
-    return kernel.round, _numbers(kernel.ordinal), kernel.id
+    return entry.round, _numbers(entry.ordinal), entry.id
 
 
 @lru_cache(maxsize=4096)

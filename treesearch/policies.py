@@ -57,13 +57,13 @@ def diverse(lineage: Lineage, beam: int) -> tuple[str, ...]:
 
 
 def _ids(entries: Iterable[Entry]) -> tuple[str, ...]:
-    return tuple(entry.kernel.id for entry in entries)
+    return tuple(entry.id for entry in entries)
 
 
 def _distinct(entries: Iterable[Entry]) -> list[Entry]:
     first: dict[str, Entry] = {}
     for entry in entries:
-        first.setdefault(entry.kernel.digest, entry)
+        first.setdefault(entry.digest, entry)
     return list(first.values())
 
 
@@ -80,19 +80,20 @@ def _spread(lineage: Lineage, pool: Iterable[Entry], beam: int) -> list[Entry]:
 
 def _line(lineage: Lineage, entry: Entry) -> str:
     """Implementations of one first idea count as one line: their differences are not a change of plan."""
-    head = lineage.entry(lineage.line(entry.kernel.id)).kernel
-    return head.proposal.id if head.proposal else head.id
+    head = lineage.entry(lineage.line(entry.id))
+    return head.proposed or head.id
 
 
 def _detours(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
     """Detours that nothing refines yet, the most promising idea first; of equals the fastest."""
-    return (entry for entry in sorted(pool, key=_promise, reverse=True) if _is_detour(lineage, entry))
+    promising = sorted(pool, key=lambda entry: entry.promise, reverse=True)
+    return (entry for entry in promising if _is_detour(lineage, entry))
 
 
 def _is_detour(lineage: Lineage, entry: Entry) -> bool:
-    id = entry.kernel.id
+    id = entry.id
     before = [above for above in lineage.path(id)[:-1] if above.verified]
-    if not before or _promise(entry) <= 1 or _has_gained(entry, before):
+    if not before or entry.promise <= 1 or _has_gained(entry, before):
         return False
     if _milliseconds(entry) > LONGEST_DETOUR * min(map(_milliseconds, before)):
         return False
@@ -106,19 +107,14 @@ def _has_gained(entry: Entry, before: Sequence[Entry]) -> bool:
     faster only if the lower bound of the interval beats 1, and then however small the gain.
     """
     fastest = min(before, key=_milliseconds)
-    measured = entry.evaluation.measurement if entry.evaluation else None
-    if fastest is before[-1] and measured and measured.parent_speedup:
-        return measured.parent_speedup.low > 1
+    if fastest is before[-1] and entry.gain is not None:
+        return entry.gain > 1
     return _milliseconds(entry) <= CLEAR_GAIN * _milliseconds(fastest)
 
 
 def _milliseconds(entry: Entry) -> float:
     assert entry.milliseconds is not None, "a verified kernel is timed"
     return entry.milliseconds
-
-
-def _promise(entry: Entry) -> float:
-    return entry.kernel.idea.expected_speedup if entry.kernel.idea else 0.0
 
 
 # ── ideas ───────────────────────────────────────────────────────────────────────────────────────

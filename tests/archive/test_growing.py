@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive, Finding, Kind, growing
+from treesearch.archive import Archive, Finding, Kind, whole
+from treesearch.lineage import Lineage
 from treesearch.records import Decision, Edge, Kernel, Relation, Run, Status, Verb
 
 if TYPE_CHECKING:
@@ -54,19 +57,30 @@ Write = Callable[[Archive, "Samples", Run], object]
 WRITES = [refine, judge, judge_again, judge_elsewhere, suspect, ban]
 
 
+NAMES = """id round ordinal digest idea proposed promise banned status verified milliseconds gain kernel
+evaluation""".split()
+"""All that an entry says of itself."""
+
+
+def told(lineage: Lineage) -> list[dict[str, object]]:
+    return [{name: getattr(entry, name) for name in NAMES} for entry in lineage.entries]
+
+
 def agree(archive: Archive, url: str, run: Run) -> bool:
-    """Whether an archive that has read before sees what one that was just opened does."""
+    """Whether an archive that has read before sees what one that was just opened does, and all of it."""
     with Archive(url) as fresh:
-        lineage, expected = archive.lineage(run.id), fresh.lineage(run.id)
+        lineage, expected = archive.growing(run.id), fresh.lineage(run.id)
         same_edges = set(lineage.graph.edges(data="relation")) == set(expected.graph.edges(data="relation"))
-        return archive.entries(run.id) == fresh.entries(run.id) == lineage.entries and same_edges
+        standings = [[one.standing(entry.id) for entry in one.entries] for one in (lineage, expected)]
+        assert archive.entries(run.id) == expected.entries == archive.lineage(run.id).entries
+        return told(lineage) == told(expected) and same_edges and standings[0] == standings[1]
 
 
 @pytest.mark.parametrize("write", WRITES)
 def test_whatever_another_process_writes_is_seen(
     archive: Archive, url: str, samples: Samples, run: Run, write: Write
 ) -> None:
-    archive.lineage(run.id)
+    archive.growing(run.id)
     with Archive(url) as other:
         write(other, samples, run)
     assert agree(archive, url, run)
@@ -76,8 +90,7 @@ def test_a_kernel_that_is_cleared_or_was_judged_again_counts_as_it_does_now(
     archive: Archive, samples: Samples, run: Run
 ) -> None:
     def status() -> Status | None:
-        judged = archive.entries(run.id)[0].evaluation
-        return judged.status if judged else None
+        return archive.growing(run.id).entries[0].status
 
     found = [status()]
     for write in (
@@ -91,31 +104,46 @@ def test_a_kernel_that_is_cleared_or_was_judged_again_counts_as_it_does_now(
 
 
 def test_where_nothing_is_new_the_same_lineage_is_given(archive: Archive, samples: Samples, run: Run) -> None:
-    entries, lineage = archive.entries(run.id), archive.lineage(run.id)
-    assert archive.entries(run.id) is entries
-    assert archive.lineage(run.id) is lineage
+    lineage = archive.growing(run.id)
+    assert archive.growing(run.id) is lineage
     judge(archive, samples, run)
-    assert archive.lineage(run.id) is not lineage
+    assert archive.growing(run.id) is not lineage
 
 
 def test_kernels_that_were_read_before_are_not_read_again(archive: Archive, samples: Samples, run: Run) -> None:
-    before = {entry.kernel.id: entry for entry in archive.entries(run.id)}
+    before = {entry.id: entry for entry in archive.growing(run.id).entries}
     judge(archive, samples, run)
-    after = {entry.kernel.id: entry for entry in archive.entries(run.id)}
+    after = {entry.id: entry for entry in archive.growing(run.id).entries}
     assert len(after) == len(before) + 1
-    assert all(after[id].kernel is before[id].kernel for id in before)
-    assert all(after[id].evaluation is before[id].evaluation for id in before)
+    assert all(after[id] is before[id] for id in before)
+
+
+def test_what_is_long_of_a_kernel_is_not_kept(archive: Archive, samples: Samples, run: Run) -> None:
+    def grow(first: int, count: int) -> int:
+        """Bytes that are kept since."""
+        tracemalloc.start()
+        for place in range(first, first + count):
+            kernel = samples.kernel(archive, run, 2, f"{place}.0")
+            archive.save_kernel(replace(kernel, source=f"// {place}" * 2000))
+            archive.save_evaluation(kernel.id, samples.verified())
+        assert len(archive.growing(run.id).entries) >= count
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return held
+
+    grow(0, 100)  # statements that are made once, and kernels that are kept for whoever asks next
+    assert grow(100, 400) < 400 * 2000
 
 
 def test_more_kernels_at_once_than_a_query_can_name_are_all_read(
     archive: Archive, url: str, samples: Samples, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growing, "NAMED", 3)
-    count = len(archive.entries(run.id))
+    monkeypatch.setattr(whole, "NAMED", 3)
+    count = len(archive.growing(run.id).entries)
     for place in range(4):
         archive.save_evaluation(refine(archive, samples, run, f"{place}.0").id, samples.verified())
     assert agree(archive, url, run)
-    assert len(archive.entries(run.id)) == count + 4
+    assert len(archive.growing(run.id).entries) == count + 4
 
 
 def test_runs_that_are_read_in_turn_are_not_mixed_up(archive: Archive, url: str, samples: Samples, run: Run) -> None:
@@ -123,6 +151,6 @@ def test_runs_that_are_read_in_turn_are_not_mixed_up(archive: Archive, url: str,
     kernel = samples.kernel(archive, other)
     archive.save_kernel(kernel)
     for _ in range(2):
-        assert [entry.kernel for entry in archive.entries(other.id)] == [kernel]
+        assert [entry.kernel for entry in archive.growing(other.id).entries] == [kernel]
         assert agree(archive, url, run)
-    assert archive.entries("nobody") == ()
+    assert archive.entries("nobody") == archive.growing("nobody").entries == ()

@@ -33,9 +33,9 @@ def noted(archive: Archive, name: str) -> Iterator[list[tuple[object, ...]]]:
 
 def test_where_nothing_is_new_neither_kernels_nor_verdicts_are_listed(archive: Archive, samples: Samples) -> None:
     run = samples.fill(archive)
-    archive.lineage(run.id)
+    archive.growing(run.id)
     with noted(archive, "before_cursor_execute") as executed:
-        archive.lineage(run.id)
+        archive.growing(run.id)
         said = " ".join(str(statement) for _, _, statement, *_ in executed)
     assert "count(*)" in said
     assert "kernels.id" not in said

@@ -17,8 +17,8 @@ from treesearch import records as r
 from treesearch.archive import decisions, findings, texts
 from treesearch.archive import schema as s
 from treesearch.archive.findings import Verdict
-from treesearch.archive.growing import edges_of, edges_under_suspicion, natural, newest_findings
 from treesearch.archive.mapping import AnswerSize, real
+from treesearch.archive.whole import edges_of, natural, suspicions
 from treesearch.lineage import Lineage
 
 Columns = Row[*tuple[Any, ...]]
@@ -51,8 +51,7 @@ def entries(session: Session, which: ColumnElement[bool], decided: tuple[r.Decis
     """
     kernels = _kernels(session, which, decided)
     verdicts = {row.kernel: _verdict(row) for row in _newest_last(session, which)}
-    own = newest_findings(session)
-    above = findings.causes(own, edges_under_suspicion(session)) if own else {}
+    own, above = suspicions(session)
     return [findings.weigh(one, verdicts.get(id), own.get(id), above.get(id, ())) for id, one in kernels.items()]
 
 

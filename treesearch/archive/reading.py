@@ -11,18 +11,19 @@ from typing import Self
 from sqlalchemy import func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, verdicts
+from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, verdicts, whole
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
 from treesearch.archive.findings import Finding
-from treesearch.archive.growing import AS_FOUND, BY_AGE, Growing, edges_of, natural
+from treesearch.archive.growing import Growing
 from treesearch.archive.mapping import AnswerSize, FailedAsk
 from treesearch.archive.migrate import ensure_schema
 from treesearch.archive.outlining import Questions
 from treesearch.archive.searching import Hit
 from treesearch.archive.summaries import Summaries, Summary
 from treesearch.archive.trouble import translated
+from treesearch.archive.whole import AS_FOUND, BY_AGE, edges_of, natural
 from treesearch.errors import UsageError
 from treesearch.lineage import Lineage
 from treesearch.records import (
@@ -60,7 +61,7 @@ class Reader:
     ) -> None:
         self._place = locate(url)
         self._one_writer = one_writer(self._place, _busy)
-        self._last, self._summaries, self._one_at_a_time = Growing(""), Summaries(), threading.Lock()
+        self._last, self._summaries, self._one_at_a_time = Growing("", self._reading), Summaries(), threading.Lock()
         with translated(str(self._place)):
             self._engine = open_engine(self._place, read_only=read_only, busy_seconds=_busy)
             try:
@@ -332,26 +333,31 @@ class Reader:
         That is the newest one, unless something was found out since: such a kernel comes as a `Reviewed`, with a
         verdict of `suspect` or, while it is re-opened, without any.
         """
-        with self._growing(run_id) as (growing, session):
-            return growing.entries(session)
+        with self._reading() as session:
+            return whole.entries(session, run_id)
 
     def lineage(self, run_id: str) -> Lineage:
         """A run's kernels as in `entries`, with where they came from."""
-        with self._growing(run_id) as (growing, session):
-            return growing.lineage(session)
+        with self._reading() as session:
+            found = whole.entries(session, run_id)
+            there = {entry.id for entry in found}  # another process may have stored a kernel since
+            return Lineage(found, [edge for edge in edges_of(session, run_id) if edge.child in there])
 
     def outline(self, run_id: str) -> Lineage:
         """The same kernels without what is long: sources, samples, what compilers said; read anew each time."""
         with self._reading() as session:
             return outlining.outline(session, run_id)
 
-    @contextmanager
-    def _growing(self, run_id: str) -> Iterator[tuple[Growing, Session]]:
-        """What was read of the run before, if it is the one that was read last."""
+    def growing(self, run_id: str) -> Lineage:
+        """The same as `lineage`, for whoever asks again and again: of kernels only what ranks them stays in memory.
+
+        The rest is read when it is asked for, while the archive is open. Where nothing is new it is the same lineage
+        as before, if this run was the last.
+        """
         with self._one_at_a_time, self._reading() as session:
             if self._last.run != run_id:
-                self._last = Growing(run_id)
-            yield self._last, session
+                self._last = Growing(run_id, self._reading)
+            return self._last.lineage(session)
 
     def edges(self, run_id: str) -> tuple[Edge, ...]:
         """Where a run's kernels came from; a parent may belong to another run."""

@@ -19,7 +19,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import mapping, texts
 from treesearch.archive import schema as s
-from treesearch.archive.growing import natural
+from treesearch.archive.whole import natural
 from treesearch.records import Run
 
 Row = type[s.IdeaRow] | type[s.KernelRow] | type[s.AnswerRow]

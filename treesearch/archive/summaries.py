@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, select, union
 from sqlalchemy.orm import Session
 
-from treesearch.archive import growing, outlining
+from treesearch.archive import outlining, whole
 from treesearch.archive import schema as s
 from treesearch.records import Entry, Run, Status
 
@@ -75,9 +75,9 @@ def _touched(session: Session) -> ColumnElement[bool]:
     """Whether a finding may touch a kernel, or it has several verdicts on a device."""
     judged = select(s.EvaluationRow.kernel).group_by(s.EvaluationRow.kernel, s.EvaluationRow.device)
     again = judged.having(func.count() > 1)
-    few = session.scalars(again.limit(growing.NAMED + 1)).all()  # to look for them takes longer than to name them
-    found = union(select(s.FindingRow.kernel), select(growing.under_suspicion().c.child))
-    return s.KernelRow.id.in_(found) | s.KernelRow.id.in_(few if len(few) <= growing.NAMED else again)
+    few = session.scalars(again.limit(whole.NAMED + 1)).all()  # to look for them takes longer than to name them
+    found = union(select(s.FindingRow.kernel), select(whole.under_suspicion().c.child))
+    return s.KernelRow.id.in_(found) | s.KernelRow.id.in_(few if len(few) <= whole.NAMED else again)
 
 
 def _counted(session: Session, which: ColumnElement[bool]) -> tuple[dict[str, Statuses], list[float]]:

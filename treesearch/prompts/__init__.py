@@ -74,7 +74,7 @@ def ideas(
     answer to the same question, which are not wanted again; `banned` are what a person has ruled out, the newest last.
     `extent` bounds what is told.
     """
-    way, before = steps(lineage.path(parent.kernel.id), extent.steps), tried(lineage, parent, extent.tried)
+    way, before = steps(lineage.path(parent.id), extent.steps), tried(lineage, parent, extent.tried)
     told = banned[max(0, len(banned) - extent.tried) :]
     skipped = {
         "tried": before.left_out,

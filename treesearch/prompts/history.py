@@ -47,11 +47,11 @@ def steps(path: tuple[Entry, ...], limit: int = STEPS_LIMIT) -> Steps | None:
 
 def tried(lineage: Lineage, parent: Entry, limit: int = TRIED_LIMIT) -> Tried:
     """What came of the ideas about a kernel, about the one that it came from, and about all others."""
-    above = lineage.refined(parent.kernel.id)
-    near = {parent.kernel.id, *([above.kernel.id] if above else [])}
-    here = lineage.outcomes(parent.kernel.id)
-    beside = [one for one in lineage.outcomes(above.kernel.id) if one.idea != parent.kernel.idea] if above else []
-    others = [entry.kernel.id for entry in lineage.bases() if entry.kernel.id not in near]
+    above = lineage.refined(parent.id)
+    near = {parent.id, *([above.id] if above else [])}
+    here = lineage.outcomes(parent.id)
+    beside = [one for one in lineage.outcomes(above.id) if one.idea != parent.idea] if above else []
+    others = [entry.id for entry in lineage.bases() if entry.id not in near]
     elsewhere = _ranked([outcome for other in others for outcome in lineage.outcomes(other)])
     return _bounded(here, _ranked(beside), elsewhere, limit)
 

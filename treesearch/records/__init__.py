@@ -3,6 +3,7 @@
 from treesearch.records.asking import Answer, Request, Sampling, Stage, ToolCall, Turn, Usage
 from treesearch.records.budgets import Budget, Price, Spending
 from treesearch.records.digest import digest
+from treesearch.records.entries import Entry
 from treesearch.records.evaluations import (
     Accuracy,
     Build,
@@ -10,7 +11,6 @@ from treesearch.records.evaluations import (
     Conditions,
     Configuration,
     Device,
-    Entry,
     Evaluation,
     Label,
     Measurement,

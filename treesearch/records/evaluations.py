@@ -9,7 +9,6 @@ from enum import StrEnum
 from functools import cached_property
 
 from treesearch.records.digest import digest
-from treesearch.records.kernels import Kernel
 
 
 class Status(StrEnum):
@@ -332,19 +331,3 @@ class Comparison:
     outcome: Outcome
     """What the first is, compared with the second."""
     created: str = ""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A kernel of a lineage with its evaluation, which is None while it is due."""
-
-    kernel: Kernel
-    evaluation: Evaluation | None = None
-
-    @property
-    def verified(self) -> bool:
-        return self.evaluation is not None and self.evaluation.status is Status.VERIFIED
-
-    @property
-    def milliseconds(self) -> float | None:
-        return self.evaluation.milliseconds if self.evaluation else None

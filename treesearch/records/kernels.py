@@ -144,7 +144,7 @@ class Relation(StrEnum):
     INSPIRED_BY = "inspired_by"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edge:
     """`child` came from `parent` (both kernel ids)."""
 

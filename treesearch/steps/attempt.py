@@ -96,8 +96,9 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
 
     Kernels that another machine must judge are sent there together, once nothing else is due.
     """
-    known = {entry.kernel.id: entry for entry in task.archive.entries(task.run.id)}
-    incumbent = _fastest(*known.values())
+    lineage = task.lineage()
+    known = {entry.id: entry for entry in lineage.entries if entry.round == number}
+    incumbent = _fastest(*lineage.verified()[:1])
     task.evaluator.redraw()
     failures: list[BaseException] = []
     away: set[str] = set()
@@ -114,8 +115,8 @@ def attempt(task: Task, number: int, proposals: Sequence[Proposal]) -> None:
             candidate = future.result()
             entry = _judge(task, candidate, incumbent)
             incumbent = _fastest(entry, than=incumbent)
-            if entry.evaluation is None:
-                away.add(entry.kernel.id)
+            if entry.status is None:
+                away.add(entry.id)
             elif repair := _repair(task, number, candidate.slot, entry, known):
                 work.begin([repair])
     raise_gravest([failure for failure in failures if not isinstance(failure, LimitReached)])
@@ -158,7 +159,7 @@ def _prepare(task: Task, number: int, slot: Slot, known: Mapping[str, Entry]) ->
     """A slot's kernel, asked for and built; whatever the archive already holds is taken from there."""
     kernel = _kernel(task, number, slot)
     entry = known.get(kernel.id) or Entry(_implement(task, kernel, slot))
-    if entry.evaluation or entry.kernel.source is None:
+    if entry.status or entry.kernel.source is None:
         return Candidate(slot, entry)
     task.observe(Moved(number, slot.ordinal, Step.BUILDING))
     built = task.evaluator.build(entry.kernel.source)
@@ -241,7 +242,7 @@ def _judge(task: Task, candidate: Candidate, incumbent: float | None) -> Entry:
     """The candidate with its verdict, which is stored before anything follows from it; without one, if its device is
     elsewhere."""
     entry = candidate.entry
-    fresh = entry.evaluation is None
+    fresh = entry.status is None
     if fresh:
         task.observe(Moved(entry.kernel.round, entry.kernel.ordinal, Step.JUDGING))
         evaluation = _verdict(task, candidate, incumbent)
@@ -269,8 +270,7 @@ def _failure(task: Task, entry: Entry) -> str:
 
 def _repair(task: Task, number: int, slot: Slot, entry: Entry, known: Mapping[str, Entry]) -> Slot | None:
     """The slot that follows a failure, while the configuration allows another repair."""
-    verdict = entry.evaluation
-    if verdict is None or verdict.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
+    if entry.status not in REPAIRABLE or slot.repair >= task.run.config.repairs:
         return None
     if _failure(task, entry):  # there is nothing to repair, and models have said what they say to this
         return None
@@ -280,9 +280,9 @@ def _repair(task: Task, number: int, slot: Slot, entry: Entry, known: Mapping[st
 
 def _stop_if_useless(task: Task, number: int) -> None:
     """A model that never writes code would only go on costing money."""
-    statuses = [entry.evaluation.status for entry in task.archive.entries(task.run.id) if entry.evaluation]
+    statuses = [entry.status for entry in task.lineage().entries if entry.status]
     if statuses and set(statuses) == {Status.NO_CODE}:
-        refused = [answer.failure for _, answer in task.archive.answers(task.run.id) if answer.failure]
+        refused = [answer.failure for _, answer in task.archive.answered(task.run.id) if answer.failure]
         if len(refused) == len(statuses):
             raise NoUsableAnswer(f"Not one question was answered, the last one since {refused[-1]}; try another model.")
         raise NoUsableAnswer(

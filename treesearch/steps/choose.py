@@ -47,16 +47,16 @@ def _pick(task: Task, number: int, lineage: Lineage) -> tuple[str, ...]:
     kept = [kernel for kernel in chosen if _has_ideas(task, number, lineage.entry(kernel))]
     if len(kept) == len(chosen):
         return chosen
-    able = [entry.kernel.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
+    able = [entry.id for entry in lineage.verified() if _has_ideas(task, number, entry)]
     return _distinct(lineage, [*kept, *(kernel for kernel in able if kernel not in kept)])[:beam]
 
 
 def _distinct(lineage: Lineage, chosen: Sequence[str]) -> tuple[str, ...]:
     """Each source once: about the same text, the same question would be asked, and paid for, twice."""
-    first = {lineage.entry(kernel).kernel.digest: kernel for kernel in reversed(chosen)}
+    first = {lineage.entry(kernel).digest: kernel for kernel in reversed(chosen)}
     return tuple(kernel for kernel in chosen if kernel in first.values())
 
 
 def _has_ideas(task: Task, number: int, entry: Entry) -> bool:
-    parent = entry.kernel.digest
+    parent = entry.digest
     return task.can_answer(Stage.IDEAS, parent, task.next_ask(parent, number))

@@ -27,7 +27,7 @@ def dispatch(task: Task, name: str, away: Collection[str]) -> Waiting:
     """
     lineage = task.lineage()
     fastest = lineage.fastest()
-    kernels = [_due(lineage, entry) for entry in lineage.entries if entry.kernel.id in away]
+    kernels = [_due(lineage, entry) for entry in lineage.entries if entry.id in away]
     incumbent = fastest.milliseconds if fastest else None
     return _pack(task, name, replace(_bundle(task, kernels), promoted=task.run.config.beam, incumbent=incumbent))
 

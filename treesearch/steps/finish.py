@@ -38,8 +38,8 @@ def finish(task: Task) -> None:
 def contenders(lineage: Lineage) -> tuple[Entry, ...]:
     """The winner, and the next fastest as long as their intervals meet with its; each source once, MOST at most."""
     verified = lineage.verified()
-    first = {entry.kernel.digest: entry for entry in reversed(verified)}
-    fastest = [entry for entry in verified if first[entry.kernel.digest] is entry]
+    first = {entry.digest: entry for entry in reversed(verified)}
+    fastest = [entry for entry in verified if first[entry.digest] is entry]
     return tuple(entry for entry in fastest[:MOST] if _reach(entry)[1] >= _reach(fastest[0])[0])
 
 
@@ -52,9 +52,9 @@ def is_final(measured: Remeasurement, device: str) -> bool:
 
 def _due(task: Task) -> tuple[Entry, ...]:
     found = contenders(task.lineage())
-    stored = task.archive.remeasurements([entry.kernel.id for entry in found])
+    stored = task.archive.remeasurements([entry.id for entry in found])
     done = {measured.kernel for measured in stored if is_final(measured, task.run.device)}
-    return tuple(entry for entry in found if entry.kernel.id not in done)
+    return tuple(entry for entry in found if entry.id not in done)
 
 
 def _measure(task: Task, due: Sequence[Entry]) -> None:

@@ -53,7 +53,7 @@ def last_gain(lineage: Lineage, number: int) -> int:
     """
     fastest: dict[int, float] = {}
     for one in lineage.verified():
-        fastest.setdefault(one.kernel.round, one.milliseconds or math.inf)
+        fastest.setdefault(one.round, one.milliseconds or math.inf)
     gained, best = 0, math.inf
     for earlier, milliseconds in sorted(fastest.items()):
         if earlier < number and milliseconds <= CLEAR_GAIN * best:

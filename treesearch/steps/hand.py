@@ -67,14 +67,14 @@ def untried(task: Task) -> tuple[Decision, ...]:
 
 def allowed(lineage: Lineage) -> Lineage:
     """The lineage without kernels of banned ideas, and without what came from them."""
-    banned = {one.kernel.id for one in lineage.entries if one.kernel.proposal and one.kernel.proposal.banned}
+    banned = {one.id for one in lineage.entries if one.banned}
     if not banned:
         return lineage
-    return lineage.without({one.kernel.id for one in lineage.entries if _comes_from(lineage, one, banned)})
+    return lineage.without({one.id for one in lineage.entries if _comes_from(lineage, one, banned)})
 
 
 def _comes_from(lineage: Lineage, entry: Entry, ids: Collection[str]) -> bool:
-    return any(above.kernel.id in ids for above in lineage.path(entry.kernel.id))
+    return any(above.id in ids for above in lineage.path(entry.id))
 
 
 def _proposals(

@@ -17,7 +17,7 @@ def renew(task: Task) -> None:
 
     Raises Waiting, with all of them in one bundle, where their device is elsewhere.
     """
-    due = [entry for entry in task.archive.entries(task.run.id) if standing(entry) is Standing.REOPENED]
+    due = [entry for entry in task.lineage().entries if standing(entry) is Standing.REOPENED]
     if not due:
         return
     task.observe(Preparing(f"judging {len(due)} again that came from a kernel found suspect"))

@@ -138,7 +138,8 @@ class Task:
     asked: Asked = field(default_factory=Asked)
 
     def lineage(self) -> Lineage:
-        return self.archive.lineage(self.run.id)
+        """As `Archive.growing` has it: a search of any length holds little of each kernel."""
+        return self.archive.growing(self.run.id)
 
     def request(self, number: int, stage: Stage, parent: str, ordinal: str, prompt: str) -> Request:
         made_from = self.templates.digest
@@ -200,15 +201,15 @@ class Task:
 
     def save(self, entry: Entry, evaluation: Evaluation) -> Entry:
         """Store the verdict that a kernel was due; returns the kernel with it."""
-        self.archive.save_evaluation(entry.kernel.id, evaluation, due_ordinal(entry))
+        self.archive.save_evaluation(entry.id, evaluation, due_ordinal(entry))
         return Entry(entry.kernel, evaluation)
 
     def any_verified(self) -> bool:
-        return any(entry.verified for entry in self.archive.entries(self.run.id))
+        return self.lineage().fastest() is not None
 
     def tally(self) -> str:
         """How many kernels ended how."""
-        statuses = Counter(entry.evaluation.status for entry in self.archive.entries(self.run.id) if entry.evaluation)
+        statuses = Counter(entry.status for entry in self.lineage().entries if entry.status)
         return ", ".join(f"{count} {status}" for status, count in statuses.most_common()) or "there were no kernels"
 
 

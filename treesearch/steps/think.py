@@ -72,12 +72,13 @@ def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposa
         wait(futures)
     raise_gravest([error for future in futures if (error := future.exception())])
     proposals = list(known.hand.proposals)
-    kept: list[Idea] = []
+    kept = answers.Known()
     for share, future in zip(shares, futures, strict=True):
         for thought in _sifted(task, share, future.result(), kept):
-            place = len(proposals), share.parent.kernel.id, thought.answer
+            place = len(proposals), share.parent.id, thought.answer
             proposals.append(Proposal(task.run.id, number, *place, thought.idea, thought.dropped))
-            kept += [] if thought.dropped else [thought.idea]
+            if not thought.dropped:
+                kept.add(thought.idea)
     return tuple(proposals)
 
 
@@ -88,7 +89,7 @@ def _shares(task: Task, parents: Sequence[Entry]) -> list[Share]:
     return [Share(index, parent, count) for index, (parent, count) in dealt if count]
 
 
-def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: Sequence[Idea]) -> Iterator[Thought]:
+def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: answers.Known) -> Iterator[Thought]:
     """The thoughts about a parent, dropped where they repeat those `kept` so far, or are not picked.
 
     What a replay has implementations of is all tried: it was picked when it was recorded.
@@ -111,9 +112,9 @@ def _drop(thought: Thought, why: str) -> Thought:
     return Thought(thought.idea, thought.answer, why)
 
 
-def _unlike(thought: Thought, known: Sequence[Idea]) -> Thought:
+def _unlike(thought: Thought, known: answers.Known) -> Thought:
     """The thought, dropped where it nearly repeats a known idea."""
-    twin = None if thought.dropped else answers.near_duplicate(thought.idea, known)
+    twin = None if thought.dropped else known.twin(thought.idea)
     return _drop(thought, f"near-duplicate of {twin.title!r}") if twin else thought
 
 
@@ -122,7 +123,7 @@ def _unlike(thought: Thought, known: Sequence[Idea]) -> Thought:
 
 def _ideas_about(task: Task, number: int, share: Share, known: Known) -> tuple[Thought, ...]:
     """What a model thinks about a parent, asked once more where the first answer holds too little that is new."""
-    digest = share.parent.kernel.digest
+    digest = share.parent.digest
     ask, tried = task.next_ask(digest, number), (*_tried(known.lineage, share.parent), *known.hand.ideas)
     thoughts = _ask(task, number, share, known, ask, ())
     new = [thought for thought in _distinct(thoughts, tried) if not thought.dropped]
@@ -139,7 +140,7 @@ def _ask(
     about = task.problem, task.language, task.device, share.parent, known.lineage, share.asked
     bans = known.hand.bans
     render = partial(prompts.ideas, *about, bank=task.bank, known=named, banned=bans, templates=task.templates)
-    request = task.request(number, Stage.IDEAS, share.parent.kernel.digest, ordinal, render())
+    request = task.request(number, Stage.IDEAS, share.parent.digest, ordinal, render())
     task.observe(Moved(number, f"ideas.{share.index}", Step.ASKED))
     try:
         answer = task.ask(request, number + share.index, prompts.shorter(render))
@@ -163,17 +164,18 @@ def _permitted(thought: Thought, bans: Sequence[Decision]) -> Thought:
 
 def _tried(lineage: Lineage, parent: Entry) -> tuple[Idea, ...]:
     """Ideas that are in a kernel already, or of which it is known whether they pay on it."""
-    before = [entry.kernel.idea for entry in lineage.path(parent.kernel.id)]
-    same = [entry for entry in lineage.verified() if entry.kernel.digest == parent.kernel.digest]
-    outcomes = [outcome for entry in same for outcome in lineage.outcomes(entry.kernel.id)]
+    before = [entry.idea for entry in lineage.path(parent.id)]
+    same = [entry for entry in lineage.verified() if entry.digest == parent.digest]
+    outcomes = [outcome for entry in same for outcome in lineage.outcomes(entry.id)]
     settled = [outcome.idea for outcome in outcomes if outcome.conclusion is not Conclusion.INCONCLUSIVE]
     return tuple(idea for idea in (*before, *settled) if idea)
 
 
 def _distinct(thoughts: Sequence[Thought], tried: Sequence[Idea]) -> tuple[Thought, ...]:
     """The thoughts in order, dropped where they nearly repeat what was tried or an earlier one of them."""
-    found: list[Thought] = []
+    known, found = answers.Known(tried), list[Thought]()
     for thought in thoughts:
-        kept = [one.idea for one in found if not one.dropped]
-        found.append(_unlike(thought, (*tried, *kept)))
+        found.append(_unlike(thought, known))
+        if not found[-1].dropped:
+            known.add(thought.idea)
     return tuple(found)
