@@ -63,7 +63,7 @@ def add_finding(session: Session, finding: Finding) -> None:
 
 def tick(session: Session) -> str:
     """The time, or one after every finding so far: another machine's clock, or this one's, may have been ahead."""
-    now, newest = mapping.now(), session.scalar(_NEWEST_FINDING) or ""
+    now, newest = mapping.now(), session.connection().scalar(_NEWEST_FINDING) or ""
     if newest < now:
         return now
     return (datetime.fromisoformat(newest) + timedelta(microseconds=1)).isoformat(timespec="microseconds")
