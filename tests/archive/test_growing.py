@@ -73,6 +73,7 @@ def agree(archive: Archive, url: str, run: Run) -> bool:
         same_edges = set(lineage.graph.edges(data="relation")) == set(expected.graph.edges(data="relation"))
         standings = [[one.standing(entry.id) for entry in one.entries] for one in (lineage, expected)]
         assert archive.entries(run.id) == expected.entries == archive.lineage(run.id).entries
+        assert lineage.entries == expected.entries
         return told(lineage) == told(expected) and same_edges and standings[0] == standings[1]
 
 

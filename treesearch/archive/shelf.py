@@ -102,10 +102,15 @@ class Shelved(Entry):
         return self.shelf.idea(self.proposed) if self.proposed else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shelved) and (self.id, self.verdict) == (other.id, other.verdict)
+        """It is the same as the entry that is read whole."""
+        if isinstance(other, Shelved) and other.shelf is self.shelf:
+            return (self.id, self.verdict) == (other.id, other.verdict)
+        if not isinstance(other, Entry) or type(other) not in (Entry, Shelved):
+            return NotImplemented
+        return (self.kernel, self.evaluation) == (other.kernel, other.evaluation)
 
     def __hash__(self) -> int:
-        return hash((self.id, self.verdict))
+        return hash((self.kernel, self.evaluation))
 
     def __repr__(self) -> str:
         return f"Shelved({self.id!r}, {self.status})"
