@@ -29,9 +29,10 @@ def watch(dying: Iterable[int]) -> None:
 
 def settle() -> None:
     """Wait until those that were killed are gone, for a second each at the most, and their control groups with them."""
-    while _leaving:
-        descriptor, poll = _leaving.popleft(), select.poll()
-        poll.register(descriptor, select.POLLIN)
-        poll.poll(1e3 * LONGEST_LEAVING)
-        os.close(descriptor)
+    with contextlib.suppress(IndexError):  # another thread may take the last one
+        while True:
+            descriptor, poll = _leaving.popleft(), select.poll()
+            poll.register(descriptor, select.POLLIN)
+            poll.poll(1e3 * LONGEST_LEAVING)
+            os.close(descriptor)
     cgroup.settle()
