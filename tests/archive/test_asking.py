@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from treesearch.archive import Archive, Questions, texts
+from treesearch.archive import Archive, Author, Questions, texts
 from treesearch.records import Answer, Run, Spending, Stage, Turn, Usage
 
 if TYPE_CHECKING:
@@ -36,6 +36,33 @@ def test_spending_counts_attempts_that_were_billed_and_no_question_that_nobody_a
     assert archive.answer(samples.request(run, ordinal="1").id) == replace(
         refused, created=archive.answers(run.id)[1][1].created
     )
+
+
+def test_spending_is_told_by_who_answered(archive: Archive, samples: Samples, run: Run) -> None:
+    for ordinal, usage in (("0", Usage(5, 7, 0.5)), ("1", Usage(3, 1))):
+        archive.save_answer(samples.request(run, ordinal=ordinal), Answer("a", "file/answers", "agent", usage=usage))
+    archive.save_answer(samples.request(run, ordinal="2"), Answer("a", "openai/o3", usage=Usage(1, 1, 0.25)))
+    archive.save_answer(samples.request(run, ordinal="3"), Answer("", "openai/o3", failure="content filter"))
+    archive.save_failed_ask(samples.request(run), "openai/o3", "cut off", usage=Usage(5, 9, 0.125))
+    assert archive.accounts(run.id) == {
+        "agent": Spending(2, 1, 8, 8, 0.5),
+        "openai/o3": Spending(1, 0, 1, 1, 0.25),
+        "": Spending(1, 0, 5, 9, 0.125),
+    }
+    assert archive.spend(run.id) == Spending(4, 1, 14, 18, 0.875)
+
+
+def test_authors_are_those_who_answered(archive: Archive, samples: Samples, run: Run) -> None:
+    agent, model, nobody = (samples.request(run, stage=Stage.REPAIR, ordinal=str(number)) for number in range(3))
+    archive.save_answer(agent, Answer("a", "file/answers", "agent", "g++"))
+    archive.save_answer(model, Answer("a", "openai/o3"))
+    archive.save_answer(nobody, Answer("", "openai/o3", failure="content filter"))
+    found = archive.authors(run.id)
+    assert found == {
+        agent.id: Author("file/answers", "agent", "g++", Stage.REPAIR),
+        model.id: Author("openai/o3", "", "", Stage.REPAIR),
+    }
+    assert [one.name for one in found.values()] == ["agent", "openai/o3"]
 
 
 def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Samples) -> None:

@@ -312,7 +312,7 @@ def test_kernels_and_repairs_are_asked_for_with_a_tool_and_ideas_without(tmp_pat
     assert "It builds: scripted" in shown.stdout
     with Archive(tmp_path / "a.db") as archive:
         stored = archive.answers(result.run.id)
-        by = answerers.tallies(result.lineage.entries, stored)
+        by = answerers.tallies(result.lineage.entries, archive.authors(result.run.id))
     assert {request.stage: given.help for request, given in stored} == {
         Stage.IDEAS: "",
         Stage.KERNEL: "build tool, 1 build",

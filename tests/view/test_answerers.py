@@ -5,25 +5,26 @@ from __future__ import annotations
 import pytest
 
 from tests.view.test_views import DEVICE, HOSTILE, harmless, printed, verified
-from treesearch.records import Answer, Entry, Evaluation, Kernel, Protocol, Request, Stage, Status
+from treesearch.archive import Author
+from treesearch.records import Entry, Evaluation, Kernel, Protocol, Request, Stage, Status
 from treesearch.view import answerers
-from treesearch.view.answerers import Exchange, Tally
+from treesearch.view.answerers import Tally
 
 WORKS, FAILS, DUE = 1.0, None, 0.0
 """Milliseconds of a kernel, of 4 that eager takes: one that works, one that fails, and one without a verdict yet."""
 
 
 class Answered:
-    """Kernels with the questions and answers that they came of."""
+    """Kernels with who wrote them."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.exchanges: list[Exchange] = []
+        self.authors: dict[str, Author] = {}
 
     def add(self, milliseconds: float | None, by: str = "", help: str = "", stage: Stage = Stage.KERNEL) -> None:
         place = f"0.{len(self.entries)}"
         request = Request("r1", 0, stage, "d1", "", place, "prompt")
-        self.exchanges.append((request, Answer("text", "file/answers", answered_by=by, help=help)))
+        self.authors[request.id] = Author("file/answers", by, help, stage)
         self.entries.append(self._entry(Kernel("r1", 0, place, "cpp", "source", request.id), milliseconds))
 
     def _entry(self, kernel: Kernel, milliseconds: float | None) -> Entry:
@@ -32,7 +33,7 @@ class Answered:
         return verified(kernel, milliseconds, compiled=False) if milliseconds else Entry(kernel)
 
     def tallies(self) -> tuple[Tally, ...]:
-        return answerers.tallies(self.entries, self.exchanges)
+        return answerers.tallies(self.entries, self.authors)
 
 
 @pytest.fixture
@@ -78,8 +79,7 @@ def test_none_in_a_word_is_no_help(answered: Answered) -> None:
 def test_what_is_not_judged_and_what_nobody_answered_does_not_count(answered: Answered) -> None:
     answered.add(DUE)
     answered.add(FAILS)
-    request, _ = answered.exchanges.pop()
-    answered.exchanges.append((request, Answer("", "openai/s", failure="content filter")))
+    answered.authors.popitem()
     assert answered.tallies() == ()
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from treesearch.archive.bills import Bill
     from treesearch.archive.findings import Finding, Kind
-    from treesearch.archive.mapping import AnswerSize, FailedAsk
+    from treesearch.archive.mapping import AnswerSize, Author, FailedAsk
     from treesearch.archive.outlining import Questions
     from treesearch.archive.searching import Hit
     from treesearch.archive.store import Archive
     from treesearch.archive.summaries import Summary
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Questions", "Summary"]
+__all__ = ["AnswerSize", "Archive", "Author", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Questions", "Summary"]
 
 
 def __getattr__(name: str) -> object:

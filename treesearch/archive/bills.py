@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import CompoundSelect, Exists, exists, func, select, union_all
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, CompoundSelect, Exists, Select, Subquery, exists, func, literal, select, union_all
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import schema as s
 from treesearch.records import Spending
+
+NOBODY = literal("")
 
 
 @dataclass(frozen=True)
@@ -22,18 +25,27 @@ class Bill:
 
 
 def total(session: Session, run_id: str) -> Spending:
+    found = session.execute(_sums(_bills(run_id).subquery())).one()
+    return Spending(*found) if found[0] else Spending()
+
+
+def by_author(session: Session, run_id: str) -> dict[str, Spending]:
+    """The same for each who answered; under an empty name what brought no answer."""
     bills = _bills(run_id).subquery()
-    query = select(
-        func.count().label("bills"),
-        func.sum(bills.c.input_tokens).label("asked"),
-        func.sum(bills.c.output_tokens).label("answered"),
-        func.sum(bills.c.cost_usd).label("cost"),
-        func.count(bills.c.cost_usd).label("priced"),
+    found = session.execute(_sums(bills, bills.c.author).group_by(bills.c.author))
+    return {author: Spending(*sums) for *sums, author in found}
+
+
+def _sums(bills: Subquery, *also: ColumnElement[str]) -> Select[*tuple[Any, ...]]:
+    """The fields of a `Spending`, then `also`."""
+    return select(
+        func.count(),
+        func.count() - func.count(bills.c.cost_usd),
+        func.sum(bills.c.input_tokens),
+        func.sum(bills.c.output_tokens),
+        func.sum(bills.c.cost_usd),
+        *also,
     )
-    total = session.execute(query).one()
-    if not total.bills:
-        return Spending()
-    return Spending(total.bills, total.bills - total.priced, total.asked, total.answered, total.cost)
 
 
 def of_run(session: Session, run_id: str) -> tuple[Bill, ...]:
@@ -43,20 +55,20 @@ def of_run(session: Session, run_id: str) -> tuple[Bill, ...]:
     return tuple(Bill(created, cost) for created, cost in found)
 
 
-def _bills(run_id: str) -> CompoundSelect[tuple[str, int | None, int | None, float | None]]:
-    """When each came, with its tokens and money."""
-    answered, failed = s.AnswerRow, s.FailedAskRow
-    given = select(answered.created, answered.input_tokens, answered.output_tokens, answered.cost_usd).where(
-        answered.run == run_id, answered.failure == ""
-    )
-    wasted = select(failed.created, failed.input_tokens, failed.output_tokens, failed.cost_usd).where(
-        failed.run == run_id, failed.input_tokens.is_not(None)
-    )
-    said = s.TurnRow
-    unanswered = select(said.created, said.input_tokens, said.output_tokens, said.cost_usd).where(
-        said.run == run_id, said.input_tokens.is_not(None), ~led_to_an_answer()
-    )
+def _bills(run_id: str) -> CompoundSelect[*tuple[Any, ...]]:
+    """When each came and from whom, with its tokens and money."""
+    answered, failed, said = s.AnswerRow, s.FailedAskRow, s.TurnRow
+    author = func.coalesce(func.nullif(answered.answered_by, ""), answered.model)
+    given = select(*_bill(answered, author)).where(answered.run == run_id, answered.failure == "")
+    wasted = select(*_bill(failed)).where(failed.run == run_id, failed.input_tokens.is_not(None))
+    unanswered = select(*_bill(said)).where(said.run == run_id, said.input_tokens.is_not(None), ~led_to_an_answer())
     return union_all(given, wasted, unanswered)
+
+
+def _bill(
+    row: type[s.AnswerRow | s.FailedAskRow | s.TurnRow], author: ColumnElement[str] = NOBODY
+) -> tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...]:
+    return row.created, row.input_tokens, row.output_tokens, row.cost_usd, author.label("author")
 
 
 def led_to_an_answer() -> Exists:

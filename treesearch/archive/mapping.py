@@ -38,6 +38,23 @@ class AnswerSize:
     seconds: float | None
 
 
+@dataclass(frozen=True)
+class Author:
+    """Who gave an answer, and how."""
+
+    model: str
+    """The model string that was asked."""
+    answered_by: str
+    """Who really answered, where that is another name."""
+    help: str
+    """What was at hand beside the prompt, as the answerer put it."""
+    stage: r.Stage
+
+    @property
+    def name(self) -> str:
+        return self.answered_by or self.model
+
+
 def now() -> str:
     """The time in UTC as ISO 8601 with microseconds, so that texts sort as times do."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

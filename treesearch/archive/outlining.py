@@ -6,8 +6,9 @@ each timing it has the median alone. All else is as in the lineage, findings inc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Row, Text, func, literal, select, type_coerce
@@ -16,9 +17,10 @@ from sqlalchemy.orm import Session
 from treesearch import records as r
 from treesearch.archive import decisions, findings, texts
 from treesearch.archive import schema as s
+from treesearch.archive.connect import plain
 from treesearch.archive.findings import Verdict
-from treesearch.archive.mapping import AnswerSize, real
-from treesearch.archive.whole import edges_of, natural, suspicions
+from treesearch.archive.mapping import AnswerSize, Author, real
+from treesearch.archive.whole import BY_AGE, edges_of, natural, suspicions
 from treesearch.lineage import Lineage
 
 Columns = Row[*tuple[Any, ...]]
@@ -26,78 +28,71 @@ Columns = Row[*tuple[Any, ...]]
 LONGEST_ERROR = 2000
 """Characters of an error that are read."""
 _KERNEL = [getattr(s.KernelRow, name) for name in "id run round ordinal idea answer language".split()]
+_ERROR = func.substr(s.EvaluationRow.error, 1, LONGEST_ERROR)
 _VERDICT = [
-    getattr(s.EvaluationRow, name)
-    for name in """id kernel device tolerance deadline_seconds threads nominal_calls repeats protocol_version status
-    calls worst_error eager_error oracle precision milliseconds eager_milliseconds compile_milliseconds eager_speedup
-    eager_speedup_low eager_speedup_high compile_speedup compile_speedup_low compile_speedup_high compile_error seed
-    seconds created labels sandbox ordinal stored warm_milliseconds parent_speedup parent_speedup_low
-    parent_speedup_high elementwise_error""".split()
+    _ERROR if name == "error" else getattr(s.EvaluationRow, name)
+    for name in """kernel ordinal stored status device error seed seconds created labels sandbox
+    tolerance deadline_seconds threads nominal_calls repeats protocol_version
+    calls worst_error eager_error oracle precision elementwise_error
+    milliseconds eager_milliseconds eager_speedup eager_speedup_low eager_speedup_high
+    compile_milliseconds compile_speedup compile_speedup_low compile_speedup_high compile_error
+    warm_milliseconds parent_speedup parent_speedup_low parent_speedup_high""".split()
 ]
-"""What is short of a verdict, and its error apart."""
+"""What is short of a verdict: of the verdict itself, its protocol, its accuracy and its measurement, in that order."""
 
 
 def outline(session: Session, run: str) -> Lineage:
     """A run's lineage without what is long."""
-    found = entries(session, s.KernelRow.run == run, decisions.of_run(session, run))
-    there = {entry.kernel.id for entry in found}
-    return Lineage(found, [edge for edge in edges_of(session, run) if edge.child in there])
+    found = _weighed(session, s.KernelRow.run == run, decisions.of_run(session, run))
+    return Lineage(found.values(), [edge for edge in edges_of(session, run) if edge.child in found])
 
 
-def entries(session: Session, which: ColumnElement[bool], decided: tuple[r.Decision, ...] = ()) -> list[r.Entry]:
-    """The kernels of which that is true, by round and ordinal, each with the verdict that counts on its run's device.
+def entries(session: Session, which: ColumnElement[bool]) -> list[r.Entry]:
+    """The kernels of which that is true, by round and ordinal, with the verdicts that count on their runs' devices."""
+    found = _weighed(session, which).values()
+    return sorted(found, key=lambda entry: (entry.round, natural(entry.ordinal)))
 
-    `decided` is what a person has decided about their ideas.
-    """
+
+def _weighed(session: Session, which: ColumnElement[bool], decided: tuple[r.Decision, ...] = ()) -> dict[str, r.Entry]:
+    """The same by their ids, in no order; `decided` is what a person has decided about their ideas."""
     kernels = _kernels(session, which, decided)
-    verdicts = {row.kernel: _verdict(row) for row in _newest_last(session, which)}
+    verdicts = {row[0]: _verdict(row) for row in _newest_last(session, which)}
     own, above = suspicions(session)
-    return [findings.weigh(one, verdicts.get(id), own.get(id), above.get(id, ())) for id, one in kernels.items()]
+    return {id: findings.weigh(one, verdicts.get(id), own.get(id), above.get(id, ())) for id, one in kernels.items()}
 
 
 def _kernels(session: Session, which: ColumnElement[bool], decided: tuple[r.Decision, ...]) -> dict[str, r.Kernel]:
     ideas = select(s.IdeaRow).where(s.IdeaRow.id.in_(select(s.KernelRow.idea).where(which)))
     proposal_of = decisions.proposals_of(decided)
     proposals = {row.id: proposal_of(row) for row in session.scalars(ideas)}
-    query = select(*_KERNEL).where(which)
-    rows = sorted(session.execute(query), key=lambda row: (row.round, natural(row.ordinal)))
-    return {row.id: _kernel(row, proposals.get(row.idea or "")) for row in rows}
+    return {
+        id: r.Kernel(run, round, ordinal, language, None, answer or "", proposals.get(idea or ""))
+        for id, run, round, ordinal, idea, answer, language in plain(session, select(*_KERNEL).where(which))
+    }
 
 
-def _kernel(row: Columns, proposal: r.Proposal | None) -> r.Kernel:
-    return r.Kernel(row.run, row.round, row.ordinal, row.language, None, row.answer or "", proposal)
-
-
-def _newest_last(session: Session, which: ColumnElement[bool]) -> list[Columns]:
-    query = select(*_VERDICT, func.substr(s.EvaluationRow.error, 1, LONGEST_ERROR).label("error"))
-    query = query.join(s.KernelRow, s.EvaluationRow.kernel == s.KernelRow.id)
+def _newest_last(session: Session, which: ColumnElement[bool]) -> Sequence[Columns]:
+    query = select(*_VERDICT).join(s.KernelRow, s.EvaluationRow.kernel == s.KernelRow.id)
     query = query.join(s.RunRow, s.KernelRow.run == s.RunRow.id)
-    query = query.where(which, s.EvaluationRow.device == s.RunRow.device)
-    return sorted(session.execute(query).all(), key=lambda row: (row.ordinal, row.created, row.id))
+    return plain(session, query.where(which, s.EvaluationRow.device == s.RunRow.device).order_by(*BY_AGE))
 
 
-def _verdict(row: Columns) -> Verdict:
+def _verdict(row: Sequence[Any]) -> Verdict:
+    _, ordinal, stored, status, device, error, seed, seconds, created, labels, sandbox = row[:11]
     judged = r.Evaluation(
-        status=r.Status(row.status),
-        device=row.device,
-        protocol=_protocol(
-            row.tolerance,
-            row.deadline_seconds,
-            row.threads,
-            row.nominal_calls,
-            row.repeats,
-            row.protocol_version,
-        ),
-        error=row.error,
-        accuracy=_accuracy(row),
-        measurement=_measurement(row),
-        seed=row.seed,
-        seconds=row.seconds,
-        created=row.created,
-        labels=tuple(map(r.Label, row.labels)),
-        sandbox=row.sandbox,
+        status=r.Status(status),
+        device=device,
+        protocol=_protocol(*row[11:17]),
+        error=error,
+        accuracy=_accuracy(*row[17:23]),
+        measurement=_measurement(*row[23:]),
+        seed=seed,
+        seconds=seconds,
+        created=created,
+        labels=tuple(map(r.Label, labels)),
+        sandbox=sandbox,
     )
-    return Verdict(judged, row.ordinal, row.stored)
+    return Verdict(judged, ordinal, stored)
 
 
 @lru_cache(maxsize=64)
@@ -105,32 +100,35 @@ def _protocol(tolerance: float, deadline: float, threads: int, calls: int, repea
     return r.Protocol(tolerance, deadline, threads, calls, repeats, version)
 
 
-def _accuracy(row: Columns) -> r.Accuracy | None:
-    if row.calls is None:
+def _accuracy(
+    calls: int | None,
+    worst: float | None,
+    eager: float | None,
+    oracle: str | None,
+    precision: str | None,
+    elementwise: float | None,
+) -> r.Accuracy | None:
+    if calls is None:
         return None
-    worst, eager = real(row.worst_error), real(row.eager_error)
-    return r.Accuracy(row.calls, worst, eager, row.oracle or "", row.precision or "", row.elementwise_error)
+    return r.Accuracy(calls, real(worst), real(eager), oracle or "", precision or "", elementwise)
 
 
-def _measurement(row: Columns) -> r.Measurement | None:
-    if row.milliseconds is None:
+def _measurement(*figures: Any) -> r.Measurement | None:
+    """Those of _VERDICT; times are medians."""
+    kernel, eager, *over_eager = figures[:5]
+    compiled, *over_compiled = figures[5:9]
+    compile_error, warm, *over_parent = figures[9:]
+    if kernel is None:
         return None
-    compiled = row.compile_milliseconds
     return r.Measurement(
-        kernel=r.Timing((row.milliseconds,)),
-        eager=r.Timing((row.eager_milliseconds,)),
-        eager_speedup=_ratio(row.eager_speedup, row.eager_speedup_low, row.eager_speedup_high),
+        kernel=r.Timing((kernel,)),
+        eager=r.Timing((eager,)),
+        eager_speedup=_ratio(*over_eager),
         compile=None if compiled is None else r.Timing((compiled,)),
-        compile_speedup=(
-            None if compiled is None else _ratio(row.compile_speedup, row.compile_speedup_low, row.compile_speedup_high)
-        ),
-        compile_error=row.compile_error,
-        warm=row.warm_milliseconds,
-        parent_speedup=(
-            None
-            if row.parent_speedup is None
-            else _ratio(row.parent_speedup, row.parent_speedup_low, row.parent_speedup_high)
-        ),
+        compile_speedup=None if compiled is None else _ratio(*over_compiled),
+        compile_error=compile_error,
+        warm=warm,
+        parent_speedup=None if over_parent[0] is None else _ratio(*over_parent),
     )
 
 
@@ -144,6 +142,14 @@ def answers(session: Session, run: str) -> list[s.AnswerRow]:
     short = [column for column in s.AnswerRow.__table__.columns if column.name not in texts]
     query = select(*short, *(literal("").label(name) for name in sorted(texts))).where(s.AnswerRow.run == run)
     return cast("list[s.AnswerRow]", session.execute(query).all())
+
+
+def authors(session: Session, run: str) -> dict[str, Author]:
+    """Who gave each of a run's answers, by the id of its question; those that nobody gave are left out."""
+    row, author = s.AnswerRow, cache(Author)
+    query = select(row.id, row.model, row.answered_by, row.help, row.stage)
+    found = plain(session, query.where(row.run == run, row.failure == ""))
+    return {id: author(model, by, help, r.Stage(stage)) for id, model, by, help, stage in found}
 
 
 def answer_sizes(session: Session) -> tuple[AnswerSize, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, verdicts, whole
 from treesearch.archive import schema as s
@@ -17,13 +17,14 @@ from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
 from treesearch.archive.findings import Finding
 from treesearch.archive.growing import Growing
-from treesearch.archive.mapping import AnswerSize, FailedAsk
+from treesearch.archive.mapping import AnswerSize, Author, FailedAsk
 from treesearch.archive.migrate import ensure_schema
+from treesearch.archive.naming import unique
 from treesearch.archive.outlining import Questions
 from treesearch.archive.searching import Hit
 from treesearch.archive.summaries import Summaries, Summary
 from treesearch.archive.trouble import translated
-from treesearch.archive.whole import AS_FOUND, BY_AGE, edges_of, natural
+from treesearch.archive.whole import AS_FOUND, BY_AGE, BY_CHILD, edges_of, natural
 from treesearch.errors import UsageError
 from treesearch.lineage import Lineage
 from treesearch.records import (
@@ -46,11 +47,6 @@ from treesearch.records import (
     Turn,
     digest,
 )
-
-_CANDIDATES = 8
-"""How many ids an error message names."""
-_LONGEST_ID = 200
-"""No id has as many characters; SQLite compares no text with a pattern of more than 50,000."""
 
 
 class Reader:
@@ -124,7 +120,7 @@ class Reader:
     def run(self, id_or_prefix: str) -> Run:
         """The run whose id starts so. Raises UsageError, naming candidates, unless there is exactly one."""
         with self._reading() as session:
-            row = session.get_one(s.RunRow, _unique(session, s.RunRow.id, id_or_prefix, f"run in {self._place}"))
+            row = session.get_one(s.RunRow, unique(session, s.RunRow.id, id_or_prefix, f"run in {self._place}"))
             return run_record(session, row)
 
     def runs(self) -> tuple[Run, ...]:
@@ -198,6 +194,11 @@ class Reader:
         with self._reading() as session:
             return _answers(outlining.answers(session, run_id))
 
+    def authors(self, run_id: str) -> dict[str, Author]:
+        """Who gave each of a run's answers, by the id of its question; those that nobody gave are left out."""
+        with self._reading() as session:
+            return outlining.authors(session, run_id)
+
     def questions(self, run_id: str) -> Questions:
         """Which of a run's questions have an answer, or turns on the way to one."""
         with self._reading() as session:
@@ -250,6 +251,11 @@ class Reader:
         with self._reading() as session:
             return bills.total(session, run_id)
 
+    def accounts(self, run_id: str) -> dict[str, Spending]:
+        """The same by who answered, as told by `Author.name`; under an empty name what brought no answer."""
+        with self._reading() as session:
+            return bills.by_author(session, run_id)
+
     def bills(self, run_id: str) -> tuple[Bill, ...]:
         """What each of a run's answers and failed attempts cost, and when, in that order; counted as `spend` does."""
         with self._reading() as session:
@@ -294,7 +300,7 @@ class Reader:
         """The kernel whose id starts so, and its run. Raises UsageError, naming candidates, unless there is one."""
         with self._reading() as session:
             row = session.get_one(
-                s.KernelRow, _unique(session, s.KernelRow.id, id_or_prefix, f"kernel in {self._place}")
+                s.KernelRow, unique(session, s.KernelRow.id, id_or_prefix, f"kernel in {self._place}")
             )
             idea = session.get(s.IdeaRow, row.idea) if row.idea else None
             proposal = decisions.proposals_of(decisions.of_run(session, row.run))(idea) if idea else None
@@ -362,28 +368,11 @@ class Reader:
     def edges(self, run_id: str) -> tuple[Edge, ...]:
         """Where a run's kernels came from; a parent may belong to another run."""
         with self._reading() as session:
-            return tuple(edges_of(session, run_id))
+            return tuple(edges_of(session, run_id, order=BY_CHILD))
 
 
 def run_record(session: Session, row: s.RunRow) -> Run:
     return mapping.run_of(row, session.get_one(s.ProblemRow, row.problem).name)
-
-
-def _unique(session: Session, column: InstrumentedAttribute[str], prefix: str, what: str) -> str:
-    """The one id that is, or starts with, `prefix`."""
-    wanted = prefix.strip().lower()[:_LONGEST_ID]
-    starts = select(column).where(column.startswith(wanted, autoescape=True)).order_by(column)
-    found = session.scalars(starts.limit(_CANDIDATES + 1)).all()
-    if wanted in found or (wanted and len(found) == 1):
-        return found[0]  # an id sorts before those that it begins
-    if found and wanted:
-        raise UsageError(f"{prefix!r} is the beginning of more than one {what}: {_some(found)}; add a character")
-    known = session.scalars(select(column).order_by(column).limit(_CANDIDATES + 1)).all()
-    raise UsageError(f"no {what} has an id that starts with {prefix!r}; there is {_some(known) or 'none yet'}")
-
-
-def _some(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_CANDIDATES]) + (", …" if len(ids) > _CANDIDATES else "")
 
 
 def _within_run(row: s.AnswerRow) -> tuple[object, ...]:

@@ -21,7 +21,7 @@ from treesearch.archive.bills import Bill
 from treesearch.archive.connect import seal_file, writing
 from treesearch.archive.findings import Finding, Kind
 from treesearch.archive.inserting import cleaned, complete, insert_new, overwrite
-from treesearch.archive.mapping import AnswerSize, FailedAsk
+from treesearch.archive.mapping import AnswerSize, Author, FailedAsk
 from treesearch.archive.merging import copy_run
 from treesearch.archive.outlining import Questions
 from treesearch.archive.reading import Reader, run_record
@@ -50,7 +50,7 @@ from treesearch.records import (
     Usage,
 )
 
-__all__ = ["AnswerSize", "Archive", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Questions", "Summary"]
+__all__ = ["AnswerSize", "Archive", "Author", "Bill", "FailedAsk", "Finding", "Hit", "Kind", "Questions", "Summary"]
 
 UNKNOWN = Usage()
 

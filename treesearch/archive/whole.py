@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import CTE, ColumnElement, select, true
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from treesearch.archive import decisions, findings, mapping
 from treesearch.archive import schema as s
+from treesearch.archive.connect import plain
 from treesearch.archive.findings import Finding, Kind, Verdict
 from treesearch.records import Decision, Edge, Entry, Kernel, Relation
 
@@ -20,6 +21,7 @@ NAMED = 500
 
 BY_AGE = (s.EvaluationRow.ordinal, s.EvaluationRow.created, s.EvaluationRow.id)
 """The clocks of other machines may be wrong; the count of verdicts is not."""
+BY_CHILD = (s.KernelRow.round, s.EdgeRow.child, s.EdgeRow.relation, s.EdgeRow.parent)
 AS_FOUND = (s.FindingRow.created, s.FindingRow.id)
 
 Above = dict[str, list[Finding]]
@@ -65,14 +67,13 @@ def verdicts_on(session: Session, run: str, ids: Collection[str] | None = None) 
     return {kernel: findings.verdict_of(row) for kernel, row in newest.items()}
 
 
-def edges_of(session: Session, run: str, ids: Collection[str] | None = None) -> list[Edge]:
+def edges_of(
+    session: Session, run: str, ids: Collection[str] | None = None, order: tuple[InstrumentedAttribute[Any], ...] = ()
+) -> list[Edge]:
     """Where a run's kernels, or those of these ids, came from."""
-    # Columns rather than rows of the mapper, which take several times as long to make.
     query = select(s.EdgeRow.parent, s.EdgeRow.child, s.EdgeRow.relation)
     query = query.join(s.KernelRow, s.EdgeRow.child == s.KernelRow.id)
-    query = query.where(s.KernelRow.run == run, among(s.KernelRow.id, ids))
-    order = s.KernelRow.round, s.EdgeRow.child, s.EdgeRow.relation, s.EdgeRow.parent
-    found = session.execute(query.order_by(*order))
+    found = plain(session, query.where(s.KernelRow.run == run, among(s.KernelRow.id, ids)).order_by(*order))
     return [Edge(parent, child, Relation(relation)) for parent, child, relation in found if ids is None or child in ids]
 
 

@@ -53,7 +53,7 @@ def show(
         measured = store.remeasurements([kernel] if kernel else [entry.kernel.id for entry in lineage.entries])
         if kernel is None:
             spent, answered = store.spend(run.id), store.answered(run.id)
-            by = answerers.tallies(lineage.entries, answered)
+            by = answerers.tallies(lineage.entries, store.authors(run.id))
             if as_json:
                 whole = data.run(run, lineage, device, bound, measured, spent)
                 made = [data.decision(one) for one in store.decisions(run.id)]

@@ -10,7 +10,7 @@ from treesearch import feedback, roofline
 from treesearch.archive import Finding
 from treesearch.languages import LANGUAGES
 from treesearch.pages import code
-from treesearch.pages.runs import Row, judged, row
+from treesearch.pages.runs import Row, judged
 from treesearch.pages.study import Study
 from treesearch.records import (
     Answer,
@@ -116,11 +116,11 @@ def page(study: Study, kernel: Kernel) -> KernelPage:
     return KernelPage(
         study=study,
         kernel=kernel,
-        row=row(lineage, lineage.entry(kernel.id)),
-        parent=row(lineage, parent) if parent else None,
+        row=Row(lineage.entry(kernel.id), lineage),
+        parent=Row(parent, lineage) if parent else None,
         parent_source=(archive.kernel(parent.kernel.id)[1].source or "") if parent else "",
-        children=tuple(row(lineage, child) for child in lineage.children(kernel.id)),
-        path=tuple(row(lineage, entry) for entry in lineage.path(kernel.id)),
+        children=tuple(Row(child, lineage) for child in lineage.children(kernel.id)),
+        path=tuple(Row(entry, lineage) for entry in lineage.path(kernel.id)),
         judged=judged(study, kernel.id),
         final=final_of(measured, kernel.id, study.device.id),
         events=_events(verdicts, archive.findings(kernel.id), measured),

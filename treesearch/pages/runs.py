@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,9 +20,8 @@ from treesearch.records import (
 )
 from treesearch.steps.decide import Fate, fates
 from treesearch.view import hardware, text
-from treesearch.view.answerers import Exchange, Tally, tallies
+from treesearch.view.answerers import Tally, tallies
 from treesearch.view.data import final_of
-from treesearch.view.tables import answerer
 
 DUE = "due"
 """The standing of a kernel that has no verdict yet."""
@@ -30,23 +29,43 @@ DUE = "due"
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel in a list. Times are in milliseconds, `speedup` is over the better baseline."""
+    """One kernel in a list. Times are in milliseconds, `speedup` is over the better baseline.
+
+    What it says is worked out when it is asked: a page of thousands of kernels lists few of them.
+    """
 
     entry: Entry
-    parent: str
-    inspired_by: tuple[str, ...]
-    status: str
-    """As in words: `verified`, `build failed`, `due`, `re-opened`."""
-    title: str
-    note: str
-    """What went wrong, how it stands since, or what a person did; empty where there is nothing to say."""
-    winning: bool
-    step: bool
+    lineage: Lineage
+    winning: bool = False
+    step: bool = False
     """Whether it was faster than every kernel before it."""
 
     @property
     def id(self) -> str:
         return self.entry.kernel.id
+
+    @property
+    def parent(self) -> str:
+        found = self.lineage.parent(self.id)
+        return found.kernel.id if found else ""
+
+    @property
+    def inspired_by(self) -> tuple[str, ...]:
+        return self.lineage.inspirations(self.id)
+
+    @property
+    def status(self) -> str:
+        """As in words: `verified`, `build failed`, `due`, `re-opened`."""
+        return status_of(self.entry)
+
+    @property
+    def title(self) -> str:
+        return text.idea_title(self.entry)
+
+    @property
+    def note(self) -> str:
+        """What went wrong, how it stands since, or what a person did; empty where there is nothing to say."""
+        return _note(self.entry)
 
     @property
     def measured(self) -> Measurement | None:
@@ -174,15 +193,15 @@ class RunPage:
 
 def page(study: Study) -> RunPage:
     archive, run, lineage = study.archive, study.run, study.lineage
-    answered = archive.answered(run.id)
+    accounts = archive.accounts(run.id)
     winner = study.fastest.kernel.id if study.fastest else ""
     return RunPage(
         study=study,
         rows=tuple(_rows(study)),
         fates=fates(archive, run, lineage),
-        tallies=tallies(lineage.entries, answered),
-        accounts=tuple(_accounts(answered)),
-        spent=archive.spend(run.id),
+        tallies=tallies(lineage.entries, archive.authors(run.id)),
+        accounts=tuple(_accounts(accounts)),
+        spent=_sum(tuple(accounts.values())),
         failed_asks=len(archive.failed_asks(run.id)),
         judged=judged(study, winner) if winner else None,
         final=final_of(archive.remeasurements([winner]), winner, study.device.id) if winner else None,
@@ -201,21 +220,7 @@ def _rows(study: Study) -> Iterator[Row]:
         step = entry.verified and entry.milliseconds is not None and entry.milliseconds < best
         if step and entry.milliseconds is not None:
             best = entry.milliseconds
-        yield row(study.lineage, entry, winning=entry.kernel.id in winning, step=step)
-
-
-def row(lineage: Lineage, entry: Entry, *, winning: bool = False, step: bool = False) -> Row:
-    kernel, parent = entry.kernel, lineage.parent(entry.kernel.id)
-    return Row(
-        entry=entry,
-        parent=parent.kernel.id if parent else "",
-        inspired_by=lineage.inspirations(kernel.id),
-        status=status_of(entry),
-        title=text.idea_title(entry),
-        note=_note(entry),
-        winning=winning,
-        step=step,
-    )
+        yield Row(entry, study.lineage, entry.kernel.id in winning, step)
 
 
 def status_of(entry: Entry) -> str:
@@ -257,22 +262,24 @@ def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _accounts(answered: Sequence[Exchange]) -> Iterator[Account]:
+def _accounts(spent: Mapping[str, Spending]) -> Iterator[Account]:
     """Spending by who answered, most answers first."""
-    taken: dict[str, list[Spending]] = {}
-    for _, answer in answered:
-        if not answer.failure:
-            taken.setdefault(answerer(answer), []).append(Spending.of(answer.usage))
-    for model, bills in sorted(taken.items(), key=lambda item: (-len(item[1]), item[0])):
-        yield Account(model, _sum(bills))
+    for model, bills in sorted(spent.items(), key=lambda item: (-item[1].answers, item[0])):
+        if model:
+            yield Account(model, bills)
 
 
 def _sum(bills: Sequence[Spending]) -> Spending:
     """Sums over those that tell, as in an archive's `spend`."""
+    if not bills:
+        return Spending()
     asked = [one.input_tokens for one in bills if one.input_tokens is not None]
     said = [one.output_tokens for one in bills if one.output_tokens is not None]
     paid = [one.cost_usd for one in bills if one.cost_usd is not None]
-    unpriced = sum(one.unpriced for one in bills)
     return Spending(
-        len(bills), unpriced, sum(asked) if asked else None, sum(said) if said else None, sum(paid) if paid else None
+        sum(one.answers for one in bills),
+        sum(one.unpriced for one in bills),
+        sum(asked) if asked else None,
+        sum(said) if said else None,
+        sum(paid) if paid else None,
     )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from treesearch.records import Answer, Entry, Request, Stage
+from treesearch.archive import Author
+from treesearch.records import Entry, Stage
 from treesearch.view import text
 from treesearch.view.data import Json
-from treesearch.view.tables import answerer, bare_table
+from treesearch.view.tables import bare_table
 
 NONE = "none"
-
-Exchange = tuple[Request, Answer]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Tally:
     def verified(self) -> int:
         return sum(entry.verified for entry in self.entries)
 
-    @property
+    @cached_property
     def speedups(self) -> tuple[float, ...]:
         """Those of verified kernels, over the better of both baselines."""
         judged = [entry.evaluation for entry in self.entries if entry.verified]
@@ -54,21 +54,25 @@ class Tally:
         return statistics.median(self.speedups) if self.speedups else None
 
 
-def tallies(entries: Sequence[Entry], answered: Sequence[Exchange]) -> tuple[Tally, ...]:
-    """The judged kernels of `entries` by who wrote them how, most first; those that nobody wrote do not count."""
-    given = {request.id: (request, answer) for request, answer in answered if not answer.failure}
-    found: dict[tuple[str, str, Stage], list[Entry]] = {}
+def tallies(entries: Sequence[Entry], authors: Mapping[str, Author]) -> tuple[Tally, ...]:
+    """The judged kernels of `entries` by who wrote them how, most first; those that nobody wrote do not count.
+
+    `authors` are those of the run, by the ids of answered questions.
+    """
+    wrote: dict[Author, list[Entry]] = {}
     for entry in entries:
-        if entry.evaluation and entry.kernel.answer in given:
-            request, answer = given[entry.kernel.answer]
-            found.setdefault((answerer(answer), _help(answer), request.stage), []).append(entry)
-    made = [Tally(*how, tuple(wrote)) for how, wrote in found.items()]
+        if entry.evaluation and (author := authors.get(entry.kernel.answer)):
+            wrote.setdefault(author, []).append(entry)
+    found: dict[tuple[str, str, Stage], list[Entry]] = {}
+    for author, theirs in wrote.items():
+        found.setdefault((author.name, _help(author), author.stage), []).extend(theirs)
+    made = [Tally(*how, tuple(theirs)) for how, theirs in found.items()]
     return tuple(sorted(made, key=lambda tally: (-tally.judged, tally.by, tally.help, tally.stage)))
 
 
-def _help(answer: Answer) -> str:
+def _help(author: Author) -> str:
     """Whoever had none may have said so in a word."""
-    said = answer.help.strip()
+    said = author.help.strip()
     return "" if said.lower() == NONE else said
 
 
