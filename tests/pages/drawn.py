@@ -74,7 +74,30 @@ def page(*parts: str, events: bool = False) -> str:
 
 def charts(data: Json) -> str:
     figures = "".join(f'<figure id="{id}" hidden><h2>{id}</h2></figure>' for id in ("speed-chart", "lineage-tree"))
-    return figures + embedded("run-data", data)
+    return figures + embedded("run-data", packed(data))
+
+
+def packed(data: Json) -> Json:
+    """run-data as a page embeds it: a column for each member of a kernel, each of its own here."""
+    kernels = data["kernels"]
+    columns = {name: [one[name] for one in kernels] for name in ("id", "round", "milliseconds", "speedup")}
+    places = {id: place for place, id in enumerate(columns["id"])}
+    own = list(range(len(kernels)))
+    return {
+        **data,
+        "kernels": {
+            **columns,
+            "parent": [places.get(one["parent"]) for one in kernels],
+            **dict.fromkeys(("relation", "status", "idea"), own),
+        },
+        "relations": [one["relation"] for one in kernels],
+        "statuses": [one["status"] for one in kernels],
+        "ideas": [{"title": one["title"], "category": one["category"]} for one in kernels],
+        "inspired_by": {str(place): one["inspired_by"] for place, one in enumerate(kernels) if one["inspired_by"]},
+        "steps": [place for place, one in enumerate(kernels) if one["step"]],
+        "pages": "/kernels/",
+        "paged": [place for place, one in enumerate(kernels) if one["href"]],
+    }
 
 
 @dataclass

@@ -11,6 +11,7 @@ import pytest
 from tests.pages.stock import HARM, Stock, fill
 from treesearch.archive import Archive
 from treesearch.pages import charts, study
+from treesearch.pages.links import Filed, Served
 from treesearch.pages.runs import RunPage, page
 from treesearch.records import Category
 from treesearch.roofline import floor
@@ -84,7 +85,7 @@ def test_an_unknown_price_is_never_nothing(shown: RunPage) -> None:
 
 
 def test_the_charts_data_hold_every_kernel(stock: Stock, shown: RunPage) -> None:
-    data = charts.run(shown, "/kernels/{}".format)
+    data = charts.run(shown, Served())
     assert data["winning_line"] == [stock.root, stock.broken, stock.repair]
     assert data["baselines"]["eager_ms"] == 2.0
     assert data["baselines"]["compile_ms"] == 1.0
@@ -92,18 +93,33 @@ def test_the_charts_data_hold_every_kernel(stock: Stock, shown: RunPage) -> None
     assert bound
     assert data["baselines"]["floor_ms"] == bound.milliseconds
     assert (data["state"], data["rounds"], data["version"]) == ("done", 2, shown.study.version)
-    kernels = {one["id"]: one for one in data["kernels"]}
-    assert len(kernels) == 6
-    repair = kernels[stock.repair]
-    assert (repair["parent"], repair["relation"], repair["milliseconds"]) == (stock.broken, "repairs", 0.4)
-    assert (repair["winning"], repair["step"], repair["href"]) == (True, True, f"/kernels/{stock.repair}")
-    assert (kernels[stock.due]["status"], kernels[stock.due]["milliseconds"]) == (None, None)
-    assert kernels[stock.broken]["status"] == "build_failed"
+    columns = data["kernels"]
+    assert {len(column) for column in columns.values()} == {6}
+    place = {id: number for number, id in enumerate(columns["id"])}
+    repair, due, broken = place[stock.repair], place[stock.due], place[stock.broken]
+    assert (columns["parent"][repair], columns["milliseconds"][repair]) == (broken, 0.4)
+    assert data["relations"][columns["relation"][repair]] == "repairs"
+    assert (columns["parent"][place[stock.root]], data["relations"][columns["relation"][place[stock.root]]]) == (
+        None,
+        None,
+    )
+    assert repair in data["steps"]
+    assert (data["statuses"][columns["status"][due]], columns["milliseconds"][due]) == (None, None)
+    assert data["statuses"][columns["status"][broken]] == "build_failed"
+    assert columns["idea"][repair] == columns["idea"][broken]
+    assert data["ideas"][columns["idea"][repair]]["category"] == "memory access"
     assert json.loads(json.dumps(data, allow_nan=False)) == data
 
 
+def test_the_charts_data_say_which_kernels_have_a_page(stock: Stock, shown: RunPage) -> None:
+    assert (charts.run(shown, Served())["pages"], charts.run(shown, Served())["paged"]) == ("/kernels/", None)
+    data = charts.run(shown, Filed(frozenset({stock.repair})))
+    assert [data["kernels"]["id"][place] for place in data["paged"]] == [stock.repair]
+    assert data["pages"] == "#kernel-"
+
+
 def test_the_charts_data_hold_no_control_characters(shown: RunPage) -> None:
-    titles = {one["title"] for one in charts.run(shown, str)["kernels"]}
+    titles = {one["title"] for one in charts.run(shown, Served())["ideas"]}
     assert all(title.isprintable() for title in titles)
     assert any(HARM[:9] in title for title in titles)
 
@@ -122,4 +138,4 @@ def test_a_run_without_kernels_has_a_page(tmp_path: Path) -> None:
         run = archive.open_run(NORM, Config(("x",), "cuda"), H100)
         shown = page(study.of(archive, run))
         assert (shown.rows, shown.steps, shown.winner, shown.live) == ((), (), None, True)
-        assert charts.run(shown, str)["baselines"]["eager_ms"] is None
+        assert charts.run(shown, Served())["baselines"]["eager_ms"] is None

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from treesearch.pages.comparing import Comparison
+from treesearch.pages.links import Links
 from treesearch.pages.runs import Row, RunPage
+from treesearch.records import Proposal
 from treesearch.view import text
 from treesearch.view.progressions import Progression
 
 Json = dict[str, Any]
 
 
-def run(page: RunPage, href: Callable[[str], str]) -> Json:
-    """Speed and lineage of a run; `href` is where a kernel's own page is, by its id."""
+def run(page: RunPage, links: Links) -> Json:
+    """Speed and lineage of a run, of which a page may hold thousands of kernels: what many share is told once.
+
+    `kernels` has a column for each of their members, as long as there are kernels: `parent` is a place among them,
+    `status`, `relation` and `idea` are places in the lists of the same names. What few have is told by place: `steps`
+    were faster than all before them, `inspired_by` has the ids of others. `pages` is what leads to a kernel's page when
+    its id follows, `paged` the places of those that have one, null where all do.
+    """
     study = page.study
     return {
         "problem": text.one_line(study.run.problem_name, 80),
@@ -27,8 +35,11 @@ def run(page: RunPage, href: Callable[[str], str]) -> Json:
         "version": study.version,
         "baselines": _baselines(page),
         "rounds": study.run.config.rounds,
-        "kernels": [_kernel(page, row, href(row.id)) for row in page.rows],
         "winning_line": [step.row.id for step in page.steps],
+        "steps": [place for place, row in enumerate(page.rows) if row.step],
+        **_kernels(page),
+        "pages": links.kernels,
+        "paged": _paged(page, links),
     }
 
 
@@ -59,24 +70,52 @@ def _median(values: Sequence[float]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _kernel(page: RunPage, row: Row, href: str) -> Json:
-    kernel, relation = row.entry.kernel, page.study.lineage.relation(row.id)
+def _kernels(page: RunPage) -> Json:
+    lineage, entries = page.study.lineage, [row.entry for row in page.rows]
+    places = {entry.kernel.id: place for place, entry in enumerate(entries)}
+    parents = [lineage.parent(id) for id in places]
+    measured = [row.measured for row in page.rows]
+    statuses = [str(entry.evaluation.status) if entry.evaluation else None for entry in entries]
+    relations = [lineage.relation(id) for id in places]
+    proposals = [_place(entry.kernel.proposal) for entry in entries]
+    inspired = ((str(place), lineage.inspirations(id)) for id, place in places.items())
     return {
-        "id": row.id,
-        "round": kernel.round,
-        "ordinal": kernel.ordinal,
-        "parent": row.parent or None,
-        "relation": str(relation) if relation else None,
-        "inspired_by": list(row.inspired_by),
-        "status": str(row.entry.evaluation.status) if row.entry.evaluation else None,
-        "milliseconds": _figure(row.milliseconds),
-        "speedup": _figure(row.speedup),
-        "title": row.title,
-        "category": str(kernel.idea.category) if kernel.idea else None,
-        "href": href,
-        "winning": row.winning,
-        "step": row.step,
+        "statuses": list(dict.fromkeys(statuses)),
+        "relations": [relation and str(relation) for relation in dict.fromkeys(relations)],
+        "ideas": [_told(row) for row in dict(zip(proposals, page.rows, strict=True)).values()],
+        "inspired_by": {place: list(ids) for place, ids in inspired if ids},
+        "kernels": {
+            "id": list(places),
+            "round": [entry.kernel.round for entry in entries],
+            "parent": [parent and places[parent.kernel.id] for parent in parents],
+            "relation": _numbered(relations),
+            "status": _numbered(statuses),
+            "milliseconds": [_figure(one.kernel.median if one else None) for one in measured],
+            "speedup": [_figure(one.speedup.value if one else None) for one in measured],
+            "idea": _numbered(proposals),
+        },
     }
+
+
+def _numbered(values: Sequence[Hashable]) -> list[int]:
+    """Of each value, its place among all different ones in the order in which they come."""
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return [numbers[value] for value in values]
+
+
+def _place(proposal: Proposal | None) -> tuple[int, int] | None:
+    """Which of the run's proposals it is."""
+    return (proposal.round, proposal.ordinal) if proposal else None
+
+
+def _told(row: Row) -> Json:
+    idea = row.entry.kernel.idea
+    return {"title": row.title, "category": str(idea.category) if idea else None}
+
+
+def _paged(page: RunPage, links: Links) -> list[int] | None:
+    found = [place for place, row in enumerate(page.rows) if links.has_page(row.id)]
+    return None if len(found) == len(page.rows) else found
 
 
 def _figure(value: float | None) -> float | None:

@@ -35,7 +35,7 @@ def problem(found: ProblemRow) -> str:
 @lru_cache(maxsize=KEPT)
 def run(study: Study) -> str:
     page = _page(study)
-    return _served("run.html.j2", page=page, data=charts.run(page, LINKS.kernel), most=MOST)
+    return _served("run.html.j2", page=page, data=charts.run(page, LINKS), most=MOST)
 
 
 def everything(study: Study, part: int = 1) -> str:

@@ -11,6 +11,12 @@ from urllib.parse import quote, urlencode
 class Links(Protocol):
     """An empty text is no link."""
 
+    @property
+    def kernels(self) -> str:
+        """What leads to a kernel's page, if it has one, when its id follows."""
+        ...
+
+    def has_page(self, kernel: str) -> bool: ...
     def front(self) -> str: ...
     def problem(self, digest: str) -> str: ...
     def run(self, id: str) -> str: ...
@@ -23,6 +29,11 @@ class Links(Protocol):
 @dataclass(frozen=True)
 class Served:
     """On a server."""
+
+    kernels: str = "/kernels/"
+
+    def has_page(self, kernel: str) -> bool:
+        return True
 
     def front(self) -> str:
         return "/"
@@ -40,7 +51,7 @@ class Served:
         return f"{self.run(run)}/everything"
 
     def kernel(self, id: str) -> str:
-        return f"/kernels/{quote(id, safe='')}"
+        return f"{self.kernels}{quote(id, safe='')}"
 
     def compare(self, runs: Sequence[str], axis: str = "") -> str:
         return f"/compare?{urlencode([*(('run', run) for run in runs), *([('axis', axis)] if axis else [])])}"
@@ -50,7 +61,11 @@ class Served:
 class Filed:
     """In a file that holds one run, and these of its kernels."""
 
-    kernels: frozenset[str]
+    held: frozenset[str]
+    kernels: str = "#kernel-"
+
+    def has_page(self, kernel: str) -> bool:
+        return kernel in self.held
 
     def front(self) -> str:
         return ""
@@ -68,7 +83,7 @@ class Filed:
         return ""
 
     def kernel(self, id: str) -> str:
-        return f"#kernel-{quote(id, safe='')}" if id in self.kernels else ""
+        return f"{self.kernels}{quote(id, safe='')}" if self.has_page(id) else ""
 
     def compare(self, runs: Sequence[str], axis: str = "") -> str:
         return ""

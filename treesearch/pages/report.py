@@ -22,7 +22,7 @@ def report(study: Study) -> str:
     return render(
         "report.html.j2",
         page=page,
-        data=charts.run(page, links.kernel),
+        data=charts.run(page, links),
         kernels=[_kernel(study, id) for id in detailed],
         most=len(page.rows) + len(page.fates),
         links=links,

@@ -45,6 +45,33 @@
     return script ? JSON.parse(script.textContent) : null;
   };
 
+  /* What a page embeds of its run, with an object for each kernel in place of the columns that it came in. */
+  ts.run = (page = document) => {
+    const data = ts.embedded("run-data", page);
+    return data && { ...data, kernels: kernels(data) };
+  };
+
+  const kernels = (data) => {
+    const { id, round, parent, relation, status, milliseconds, speedup, idea } = data.kernels;
+    const [winning, steps] = [new Set(data.winning_line), new Set(data.steps)];
+    const paged = data.paged && new Set(data.paged);
+    return id.map((name, place) => ({
+      id: name,
+      round: round[place],
+      parent: parent[place] === null ? null : id[parent[place]],
+      relation: data.relations[relation[place]],
+      inspired_by: data.inspired_by[place] || [],
+      status: data.statuses[status[place]],
+      milliseconds: milliseconds[place],
+      speedup: speedup[place],
+      title: data.ideas[idea[place]].title,
+      category: data.ideas[idea[place]].category,
+      href: !paged || paged.has(place) ? data.pages + encodeURIComponent(name) : "",
+      winning: winning.has(name),
+      step: steps.has(place),
+    }));
+  };
+
   ts.ready = (start) => {
     if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
     else start();

@@ -80,7 +80,7 @@
   };
 
   const redraw = (page) => {
-    const [before, after] = [ts.embedded("run-data"), ts.embedded("run-data", page)];
+    const [before, after] = [ts.run(), ts.run(page)];
     if (!after) return;
     document.getElementById("run-data").textContent = page.getElementById("run-data").textContent;
     state.version = after.version;
@@ -145,8 +145,8 @@
   };
 
   ts.ready(() => {
-    const data = ts.embedded("run-data");
     if (!document.body.dataset.events) return;
+    const data = ts.embedded("run-data");
     state.version = data && data.version;
     say("Live: this page follows the run.");
     connect();

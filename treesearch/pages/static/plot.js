@@ -63,7 +63,7 @@
   /* Fill the figure with this id from the run's data as soon as there are kernels. */
   ts.chart = (id, Kind) => {
     drawn.set(id, { Kind, chart: null });
-    ts.ready(() => draw(id, Kind, (run = run || ts.embedded("run-data"))));
+    ts.ready(() => draw(id, Kind, (run = run || ts.run())));
   };
 
   /* Show what has become of the run. */
