@@ -30,9 +30,9 @@ from treesearch.pages.shelf import Shelf
 from treesearch.pages.study import Studies
 
 FRESH = {"cache-control": "no-store"}
-SELDOM = (100_000, 50, 100)
-"""When garbage is looked for: a page of 5,000 kernels makes a million objects that stay, and looking took half of its
-time."""
+SELDOM = (300_000, 50, 100)
+"""When garbage is looked for: a page of 5,000 kernels makes a hundred thousand objects that stay, and to look among them
+takes a tenth of its time."""
 GOODBYE = 3
 """Seconds that a request may take to end once the server is told to."""
 
