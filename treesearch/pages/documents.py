@@ -20,7 +20,7 @@ NEWEST = 5
 """Runs of a problem that the first page lists."""
 PART = 1000
 """Kernels in one part of all of them."""
-MOST = 500
+MOST = 200
 """Kernels, and ideas, that a run's page lists; browsers take long to lay out more."""
 
 

@@ -60,7 +60,7 @@
     return placed;
   };
 
-  const within = (u, { x, y }) => x >= 0 && y >= 0 && x <= u.over.clientWidth && y <= u.over.clientHeight;
+  const within = ({ width, height }, { x, y }) => x >= 0 && y >= 0 && x <= width && y <= height;
 
   const boxOf = (element) => ({
     left: element.offsetLeft - 2,
@@ -89,11 +89,11 @@
   };
 
   /* The steps of the winning line that have a time; one that failed is numbered in the strip. */
-  const numberSteps = (u, layer, winning) =>
+  const numberSteps = (u, layer, winning, area) =>
     winning.flatMap((point, place) => {
       const failed = !(point.y > 0);
       const at = { x: u.valToPos(point.x, "x"), y: failed ? ts.STRIP / 2 : u.valToPos(point.y, "y") };
-      if (!within(u, at)) return [];
+      if (!within(area, at)) return [];
       const about = `${place + 1}. ${ts.sentence(point.kernel)}`;
       const className = failed ? "chart-step is-failed" : "chart-step";
       const dot = ts.link(point.kernel, { className, title: about, "aria-label": about }, String(place + 1));
@@ -131,11 +131,12 @@
 
   const annotate = (u, layer, shown) => {
     layer.replaceChildren();
+    // Read once: after each change the browser would lay the page out anew to tell.
+    const area = { width: u.over.clientWidth, height: u.over.clientHeight, top: ts.STRIP };
     const obstacles = labelLines(u, layer, shown.lines);
     const best = shown.best.map(({ x, y }) => ({ x: u.valToPos(x, "x"), y: u.valToPos(y, "y") }));
-    obstacles.push(...alongStairs(best, u.over.clientWidth).map((found) => ({ ...found, thin: true })));
-    const steps = numberSteps(u, layer, shown.line);
-    const area = { width: u.over.clientWidth, height: u.over.clientHeight, top: ts.STRIP };
+    obstacles.push(...alongStairs(best, area.width).map((found) => ({ ...found, thin: true })));
+    const steps = numberSteps(u, layer, shown.line, area);
     titleSteps(layer, steps, area, obstacles, ts.narrow(u.root) ? FEW : Infinity);
   };
 
