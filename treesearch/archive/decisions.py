@@ -5,15 +5,17 @@ Nothing stored is edited: decisions are appended, and what they mean for a propo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from treesearch import records as r
 from treesearch.archive import mapping
 from treesearch.archive import schema as s
+from treesearch.archive.connect import plain
 
 
 def decision_row(decision: r.Decision) -> s.DecisionRow:
@@ -56,3 +58,10 @@ def proposals_of(known: tuple[r.Decision, ...]) -> Callable[[s.IdeaRow], r.Propo
         return replace(found, decisions=tuple(one for one in known if one.idea.name == found.idea.name))
 
     return proposal if known else mapping.proposal_of
+
+
+def proposals(session: Session, which: ColumnElement[bool], known: tuple[r.Decision, ...]) -> dict[str, r.Proposal]:
+    """The proposals of which that is true by their ids, by round and ordinal, with the decisions about them."""
+    query = select(*s.IdeaRow.__table__.c).where(which).order_by(s.IdeaRow.round, s.IdeaRow.ordinal)
+    proposal_of = proposals_of(known)
+    return {row.id: proposal_of(row) for row in cast("Sequence[s.IdeaRow]", plain(session, query))}

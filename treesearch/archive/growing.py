@@ -93,9 +93,8 @@ class Growing:
         """Ids of the proposals whose ideas a person has banned."""
         if not self._decisions:
             return set()
-        proposal_of = decisions.proposals_of(self._decisions)
-        proposals = map(proposal_of, session.scalars(select(s.IdeaRow).where(s.IdeaRow.run == self.run)))
-        return {one.id for one in proposals if one.banned}
+        proposals = decisions.proposals(session, s.IdeaRow.run == self.run, self._decisions)
+        return {id for id, one in proposals.items() if one.banned}
 
     def _shared(self, edge: Edge) -> Edge:
         """The edge with the texts of the kernels that it names."""

@@ -62,9 +62,7 @@ def _weighed(session: Session, which: ColumnElement[bool], decided: tuple[r.Deci
 
 
 def _kernels(session: Session, which: ColumnElement[bool], decided: tuple[r.Decision, ...]) -> dict[str, r.Kernel]:
-    ideas = select(*s.IdeaRow.__table__.c).where(s.IdeaRow.id.in_(select(s.KernelRow.idea).where(which)))
-    proposal_of = decisions.proposals_of(decided)
-    proposals = {row.id: proposal_of(row) for row in cast("list[s.IdeaRow]", plain(session, ideas))}
+    proposals = decisions.proposals(session, s.IdeaRow.id.in_(select(s.KernelRow.idea).where(which)), decided)
     return {
         id: r.Kernel(run, round, ordinal, language, None, answer or "", proposals.get(idea or ""))
         for id, run, round, ordinal, idea, answer, language in plain(session, select(*_KERNEL).where(which))

@@ -284,12 +284,9 @@ class Reader:
 
     def proposals(self, run_id: str, round: int | None = None) -> tuple[Proposal, ...]:
         """A run's proposals, of one round or of all, in order."""
-        query = select(s.IdeaRow).where(s.IdeaRow.run == run_id)
-        if round is not None:
-            query = query.where(s.IdeaRow.round == round)
+        which = s.IdeaRow.run == run_id if round is None else (s.IdeaRow.run == run_id) & (s.IdeaRow.round == round)
         with self._reading() as session:
-            rows = session.scalars(query.order_by(s.IdeaRow.round, s.IdeaRow.ordinal))
-            return tuple(map(decisions.proposals_of(decisions.of_run(session, run_id)), rows))
+            return tuple(decisions.proposals(session, which, decisions.of_run(session, run_id)).values())
 
     def decisions(self, run_id: str) -> tuple[Decision, ...]:
         """What a person decided about ideas of a run, oldest first."""

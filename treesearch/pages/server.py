@@ -23,7 +23,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from treesearch.errors import TreesearchError, UsageError
-from treesearch.pages import assets, comparing, documents, front, render
+from treesearch.pages import assets, comparing, documents, front, render, study
 from treesearch.pages.guard import Guard
 from treesearch.pages.live import Watch
 from treesearch.pages.shelf import Shelf
@@ -31,8 +31,8 @@ from treesearch.pages.study import Studies
 
 FRESH = {"cache-control": "no-store"}
 SELDOM = (300_000, 50, 100)
-"""When garbage is looked for: a page of 5,000 kernels makes a hundred thousand objects that stay, and to look among them
-takes a tenth of its time."""
+"""When garbage is looked for: a page of 5,000 kernels makes a hundred thousand objects that stay, and to look among
+them takes a tenth of its time."""
 GOODBYE = 3
 """Seconds that a request may take to end once the server is told to."""
 
@@ -198,10 +198,12 @@ def made(shelf: Shelf, *, token: str = "") -> Server:
 
 def prepare(shelf: Shelf) -> None:
     """Do ahead what would keep the first visitor waiting: archives count what the first page tells, of 100,000 kernels
-    half a second's work, and templates are compiled."""
+    half a second's work, and templates are compiled, as queries are by making the smallest run's page."""
     render.prepare()
-    with suppress(TreesearchError):  # the page itself says what is wrong
-        front.problems(shelf.archives())
+    with suppress(Exception):  # whatever is wrong with a run, the others' pages can be served, and its own says it
+        found = [one.summary for problem in front.problems(shelf.archives()) for one in problem.runs]
+        if smallest := min(found, key=lambda one: one.kernels, default=None):
+            documents.run(study.of(*shelf.run(smallest.run.id)))
 
 
 def serve(shelf: Shelf, listener: socket.socket, *, token: str = "") -> None:
