@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +47,25 @@ def works(body: str, seconds: float) -> bool:
 def test_the_work_of_a_descendant_counts() -> None:
     assert works(SPIN, seconds=20)
     assert not works(SLEEP, seconds=0.3)
+
+
+def test_a_descendant_in_a_session_of_its_own_is_stopped_and_goes_on() -> None:
+    source = PARENT.replace("sys.argv[1]]", "sys.argv[1]], start_new_session=True")
+    command = [sys.executable, "-S", "-c", source, SPIN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as parent:
+        assert parent.stdout is not None
+        grandchild = int(parent.stdout.readline())
+        try:
+            for number, still in ((signal.SIGSTOP, True), (signal.SIGCONT, False)):
+                os.killpg(parent.pid, number)
+                processes.signal(parent.pid, number)
+                end = time.monotonic() + 20
+                while processes.stopped([grandchild]) is not still and time.monotonic() < end:
+                    time.sleep(0.001)
+                assert processes.stopped([grandchild]) is still
+        finally:
+            os.killpg(parent.pid, signal.SIGKILL)
+            os.kill(grandchild, signal.SIGKILL)
 
 
 def test_a_process_that_is_gone_counts_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +15,24 @@ def family(process: int) -> tuple[int, ...]:
     for one in found:  # grows while it is walked
         found += _children(one)
     return tuple(found)
+
+
+def signal(process: int, number: int) -> None:
+    """Send a signal to those descendants of a process that are in groups of their own: one to its group misses them."""
+    told: set[int] = set()
+    while missed := {one for one in family(process) if one not in told and _group(one) not in (None, process)}:
+        for one in missed:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(one, number)
+        told |= missed  # and once more: one may have started another meanwhile
+
+
+def _group(process: int) -> int | None:
+    """None for one that is gone."""
+    try:
+        return os.getpgid(process)
+    except OSError:
+        return None
 
 
 def cpu_nanoseconds(processes: Iterable[int]) -> int:

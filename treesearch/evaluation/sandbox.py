@@ -205,6 +205,7 @@ class Child:
         self._received = b""
         self._cgroup = ""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the child)
+        self._starts_others = walls is not None and walls.processes
         try:
             self.process = self._start([*command, str(writer)], [writer, *descriptors], limits, walls, variables)
         except OSError as error:
@@ -281,7 +282,7 @@ class Child:
 
     @contextmanager
     def awake(self) -> Iterator[None]:
-        """The child's group runs inside the block and is stopped after it, whatever its threads are at."""
+        """The child and all that it started run inside the block, and are stopped after it, whatever threads are at."""
         self._signal(signal.SIGCONT)
         try:
             yield
@@ -291,6 +292,8 @@ class Child:
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
+        if self._starts_others:
+            processes.signal(self.process.pid, number)
 
     def output(self) -> str:
         """What the child printed, head and tail."""
