@@ -111,7 +111,7 @@ def read(archive: Archive, run: Run, file: Path) -> Lineage:
 
     def opened() -> Lineage:
         with Archive(file) as fresh:
-            return fresh.lineage(run.id)
+            return fresh.growing(run.id)
 
     later = count(10**6)
 
@@ -121,7 +121,7 @@ def read(archive: Archive, run: Run, file: Path) -> Lineage:
             save(archive, Kernel(run.id, number, f"0.{place}", "cuda", SOURCE, ""), place, ())
 
     def reread() -> Lineage:
-        return archive.lineage(run.id)
+        return archive.growing(run.id)
 
     seconds, lineage = timed(opened)
     print(f"{len(lineage.entries)} kernels; medians of {REPEATS}")
@@ -153,10 +153,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Archive(Path(folder) / "archive.db") as archive:
         run = fill(archive, ideas)
         lineage = read(archive, run, Path(folder) / "archive.db")
-        fresh = [Lineage(lineage.entries, archive.edges(run.id)) for _ in range(REPEATS)]
+        render(lineage, archive, run)
+
+
+def render(lineage: Lineage, archive: Archive, run: Run) -> None:
+    """Prints what rendering each kind of question takes, of a lineage that looks into its archive for what is long."""
+    fresh = [Lineage(lineage.entries, archive.edges(run.id)) for _ in range(REPEATS)]
     about, verified = (PROBLEM, CUDA, DEVICE), lineage.verified()
     parent = verified[len(verified) // 2]
-    failed, idea = replace(parent, evaluation=verdict(parent.kernel, 2)), parent.kernel.idea
+    whole = archive.lineage(run.id).entry(parent.id)
+    failed, idea = replace(whole, evaluation=verdict(whole.kernel, 2)), whole.kernel.idea
     prompts.ideas(*about, parent, lineage, 8)  # templates are compiled once
     report("ideas, the first question of a round", *timed(lambda: prompts.ideas(*about, parent, fresh.pop(), 8)))
     report("ideas, each further one", *timed(lambda: prompts.ideas(*about, parent, lineage, 8)))

@@ -1,7 +1,6 @@
 # hostile: answers with what a child in a session of its own worked out while the worker was stopped
 # problem: gram
 # verdict: wrong
-# check: stopped
 import mmap
 import os
 import time
