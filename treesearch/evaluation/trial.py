@@ -235,7 +235,8 @@ class Trial:
         if call.checked:
             self._check(call, snapshot)
         if visit.manner:
-            self._otherwise(candidate, call, index, visit.manner)
+            # What a module keeps of one such call shows in the next one of the same model alone.
+            self._otherwise(candidate, call, 0 if self.lane.one_model else index, visit.manner)
         if visit.warm and not (late or self._outclassed()):
             self._warm(candidate, call, index)
         if visit.burst and not self._enough_bursts(late):
@@ -270,6 +271,7 @@ class Trial:
         try:
             candidate.announce_otherwise(index, call.scalars, manner)
             self._fill(index, call.values)
+            self.answered[index] = call
             answered = candidate.otherwise()
             self._refuse_damage(index, call.values)
             if answered:

@@ -113,6 +113,7 @@ class Candidate(Bare):
         self.device, self.poisons = bare.device, bare.poisons
         self.subject = self.latest = bare.subject
         self.model = _moved(model, self.device)
+        self.copy: nn.Module | None = None
         self.changing = self._adopt()
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
         self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
@@ -129,7 +130,11 @@ class Candidate(Bare):
         self._renew()
         self.latest = subject
         try:
-            returned = manners.call(manner, self.model, self._forward_of, subject.arguments(scalars))
+            inputs = subject.arguments(scalars)
+            if manner == manners.COPIED:
+                returned: object = self._forward_of(self._copied(), *inputs)
+            else:
+                returned = manners.call(manner, self.model, self._forward_of, inputs)
         except manners.Shared as error:
             raise Broken(str(error)) from None
         except Exception as error:  # a module may refuse with whatever it likes
@@ -137,6 +142,13 @@ class Candidate(Bare):
         self.last = [output.detach() for output in self._checked(returned)]
         self._hand_over()
         return ""
+
+    def _copied(self) -> nn.Module:
+        """A deep copy with the model's contents: a later call finds the same copy, which got other contents."""
+        if self.copy is None:
+            self.copy = manners.copied(self.model)
+        manners.update(self.copy, self.model)
+        return self.copy
 
     def _refuse_reuse(self) -> None:
         """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would."""

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from treesearch.problem.reference import buffers, weights
+
 EVALUATING = "after .eval()"
 INFERRING = "in inference mode"
 DIFFERENTIATED = "with gradients enabled"
@@ -25,14 +27,10 @@ class Shared(Exception):
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    """What `forward(model, *inputs)` returns in one of these manners. The model is afterwards as it was before.
-
-    Raises Shared where a deep copy is none, and whatever the model raises.
-    """
+    """What `forward(model, *inputs)` returns in one of these manners, but for COPIED. The model is afterwards as it was
+    before. Raises whatever the model raises."""
     if manner in LAYOUTS:
         return forward(model, *(laid_out(value, LAYOUTS[manner]) for value in inputs))
-    if manner == COPIED:
-        return forward(_copied(model), *inputs)
     if manner == EVALUATING:
         with _evaluating(model):
             return forward(model, *inputs)
@@ -74,12 +72,20 @@ ALL = 2 * (EVALUATING, DIFFERENTIATED, TRANSPOSED, COPIED, PADDED, MISALIGNED, S
 """Each comes twice, with other contents: what a module keeps of the first call is wrong in the second."""
 
 
-def _copied(model: nn.Module) -> nn.Module:
-    copied = copy.deepcopy(model)
+def copied(model: nn.Module) -> nn.Module:
+    """A deep copy. Raises Shared where it is none."""
+    found = copy.deepcopy(model)
     own = {_place(tensor) for tensor in _tensors(model)}
-    if copied is model or any(_place(tensor) in own for tensor in _tensors(copied)):
+    if found is model or any(_place(tensor) in own for tensor in _tensors(found)):
         raise Shared("copy.deepcopy() of the model has memory in common with it")
-    return copied
+    return found
+
+
+def update(copied: nn.Module, model: nn.Module) -> None:
+    """Give a copy the contents that the model has got since."""
+    for own, wanted in ((weights(copied), weights(model)), (buffers(copied), buffers(model))):
+        for name, tensor in wanted.items():
+            own[name].copy_(tensor)
 
 
 def _tensors(model: nn.Module) -> list[torch.Tensor]:
