@@ -34,6 +34,8 @@ from treesearch.records import Label, Status
 PACKAGE = Path(treesearch.__file__).parent
 LEAST_HOSTILE, LEAST_HONEST = 3, 1
 LEAST_HOSTILE_IN_ALL, LEAST_HONEST_IN_ALL = 60, 40
+TRIES = 3
+"""How often a kernel may try to get through where the check that holds it is left out."""
 
 PROBLEM = """
 import torch
@@ -376,7 +378,10 @@ def test_without_a_check_something_gets_through(
     chosen = together(named)
     whole: Report = request.getfixturevalue("full") if chosen[0].language == "cpp" else audit(chosen)
     assert {case.name for case in chosen} <= {result.case.name for result in whole.results if result.passed}
-    told = audit(chosen, without=frozenset({check}))
+    for _ in range(TRIES):  # some race with the clock, and lose where others have the machine
+        told = audit(chosen, without=frozenset({check}))
+        if told.misses:
+            break
     assert told.misses, report.plain(told, verbose=True)
 
 

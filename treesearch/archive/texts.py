@@ -30,6 +30,8 @@ PACKED = "\1deflate:"
 """What a packed text begins with; its length and a colon follow, which the oldest lack, and then base64."""
 WORTH_PACKING = 16 << 10
 """Characters from which on a text is packed."""
+LEVEL = 4
+"""zlib's: half the time that its usual one takes, for 3 % more bytes of a prompt."""
 HEAD = len(PACKED) + 12
 """Characters in which a packed text has told its length."""
 
@@ -44,7 +46,7 @@ class PackedText(CleanText):
         text = super().process_bind_param(value, dialect)
         if text is None or not (len(text) >= WORTH_PACKING or text.startswith(PACKED)):
             return text
-        return f"{PACKED}{len(text)}:{b64encode(zlib.compress(text.encode())).decode()}"
+        return f"{PACKED}{len(text)}:{b64encode(zlib.compress(text.encode(), LEVEL)).decode()}"
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
         if value is None or not value.startswith(PACKED):

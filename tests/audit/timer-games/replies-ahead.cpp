@@ -2,7 +2,7 @@
 // problem: square
 // verdict: crashed
 // check: replies
-// says: nobody asked for | answered before
+// says: nobody asked for
 #include "problem.h"
 
 // A system call that no imported function gives away.
