@@ -11,6 +11,7 @@ from treesearch.evaluation import calls, inputs
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.inputs import Deck
+from treesearch.evaluation.open.manners import EVALUATING
 from treesearch.evaluation.stress import (
     OF_PARAMETERS,
     SORTED,
@@ -92,6 +93,22 @@ def test_bursts_are_of_calls_of_their_own(one_model: bool) -> None:
     assert torch.equal(reference.model(call.model_seed).get_parameter("linear.weight"), call.values["linear_weight"])
     assert torch.equal(call._drawer.answers(call).expected[0], call.answers.expected[0])
     assert deck_of(LINEAR).bursts == ()
+
+
+@pytest.mark.parametrize(
+    ("forward", "changing"),
+    [
+        ("x): return x * 2", False),
+        ("x): return x > 0", False),
+        ("x): return x * 2 if self.training else x", True),
+        ("x): return x * 2 if self.training else x / self.nothing", True),
+    ],
+)
+def test_a_reference_that_answers_otherwise_after_eval_is_noticed(forward: str, changing: bool) -> None:
+    subject = problem.from_source("made_up", elementwise(forward, "torch.randn(8, 64)"))
+    about = subject, Reference(subject.name, subject.source), PROTOCOL, 5
+    assert (EVALUATING in inputs.draw(*about, one_model=True).changing) is changing
+    assert inputs.draw(*about).changing == (), "it matters to modules alone"
 
 
 def test_the_same_seed_gives_the_same_deck_and_another_seed_another() -> None:
