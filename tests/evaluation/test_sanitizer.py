@@ -8,11 +8,14 @@ import pytest
 
 from tests.problem.conftest import source_of
 from treesearch import problem
+from treesearch.evaluation import sandbox
 from treesearch.evaluation.build import build
 from treesearch.evaluation.cuda import sanitizer
 from treesearch.evaluation.cuda.contents import Contents
-from treesearch.evaluation.sanitized import Sanitized
+from treesearch.evaluation.sandbox import Finished
+from treesearch.evaluation.sanitized import Sanitized, Watched
 from treesearch.languages import CUDA, sass
+from treesearch.problem import memory
 from treesearch.records import Problem
 
 LAUNCH = """
@@ -65,7 +68,8 @@ def library_of(subject: Problem, body: str) -> Path:
 
 def sanitize(library: Path, subject: Problem, cudart: str, seconds: float, *, races: bool = True) -> Sanitized:
     with Contents() as contents:
-        return sanitizer.sanitize(library, subject, cudart, contents, seconds, races=races)
+        [said] = sanitizer.sanitize([Watched(library, races)], subject, cudart, contents, seconds)
+        return said
 
 
 def sanitized(subject: Problem, body: str) -> Sanitized:
@@ -139,6 +143,46 @@ def faked(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     tmp_path.chmod(0o755)  # for a tool that runs as another user
     (tmp_path / "kernel.so").touch()
     return tmp_path
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, faked: Path) -> list[Path]:
+    """Folders of the calls made; each finds something with initcheck, and racecheck takes too long."""
+    fake(faked, "exit 0")
+    made: list[Path] = []
+
+    def run(command: list[str], *, cwd: Path, seconds: float, **about: object) -> Finished:
+        made.append(cwd)
+        assert (cwd / "call.json").exists()
+        (cwd / "call.json").write_text("what a kernel leaves behind")
+        return Finished(sanitizer.FOUND * ("initcheck" in command), "========= Read", "racecheck" in command, 0.0)
+
+    monkeypatch.setattr(sandbox, "run", run)
+    monkeypatch.setattr(memory, "available", lambda device: 80 << 30)
+    return made
+
+
+def test_kernels_are_watched_together_each_call_in_a_folder_of_its_own(
+    row_sums: Problem, faked: Path, calls: list[Path]
+) -> None:
+    library = faked / "kernel.so"
+    with Contents() as contents:
+        kernels = [Watched(library), Watched(library, races=False)]
+        thorough, quick = sanitizer.sanitize(kernels, row_sums, "", contents, 20)
+    assert len(set(calls)) == len(calls) == 2 * len(sanitizer.TOOLS) - 1
+    assert not any(folder.exists() for folder in calls)
+    assert thorough.findings == quick.findings == "initcheck: Read"
+    assert thorough.tools == quick.tools == sanitizer.TOOLS[:-1]
+    assert (thorough.not_run, quick.not_run) == ("not run: racecheck took longer than 20 s", sanitizer.LEFT_OUT)
+
+
+@pytest.mark.parametrize(("free", "expected"), [(1 << 30, 1), (20 << 30, 4), (80 << 30, 16)])
+def test_as_many_calls_are_made_at_once_as_the_device_has_room_for(
+    free: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available", lambda device: free)
+    monkeypatch.setattr(sanitizer, "cores", lambda: 16)
+    assert sanitizer._at_once(1 << 30) == expected
 
 
 @pytest.mark.gpu
