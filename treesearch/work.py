@@ -167,8 +167,8 @@ def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say
             if one in fastest:
                 time_taken = f"{one.attempted.milliseconds:.3g} ms"
                 announce(f"{_one_line(one.kernel.id)} is right and takes {time_taken}; a closer look comes at the end")
-        for one, attempted in zip(fastest, evaluator.inspect(*(one.attempted for one in fastest)), strict=True):
-            judged = evaluator.conclude(attempted, one.parent, closely=True)
+        for one in fastest:
+            judged = evaluator.conclude(one.attempted, one.parent, closely=True)
             yield _verdict(packed, one.kernel, judged)
 
 

@@ -120,7 +120,7 @@ def test_what_a_sanitizer_doubts_is_compared_with_nothing(
     evaluator: Evaluator, duels: Duels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluator.evaluate(source())
-    lane: Lane = replace(lanes.of(evaluator.device), inspect=lambda kernels, *about: [DOUBTED] * len(kernels))
+    lane: Lane = replace(lanes.of(evaluator.device), inspect=lambda *about: DOUBTED)
     monkeypatch.setattr(evaluator, "_lane", lane)
     monkeypatch.setattr(evaluator, "_times", [])
     assert evaluator.judge(evaluator.build(source()), parent=evaluator.build(source("parent"))).status is Status.SUSPECT

@@ -13,9 +13,8 @@ from treesearch.evaluation.build import build
 from treesearch.evaluation.cuda import sanitizer
 from treesearch.evaluation.cuda.contents import Contents
 from treesearch.evaluation.sandbox import Finished
-from treesearch.evaluation.sanitized import Sanitized, Watched
+from treesearch.evaluation.sanitized import Sanitized
 from treesearch.languages import CUDA, sass
-from treesearch.problem import memory
 from treesearch.records import Problem
 
 LAUNCH = """
@@ -68,8 +67,7 @@ def library_of(subject: Problem, body: str) -> Path:
 
 def sanitize(library: Path, subject: Problem, cudart: str, seconds: float, *, races: bool = True) -> Sanitized:
     with Contents() as contents:
-        [said] = sanitizer.sanitize([Watched(library, races)], subject, cudart, contents, seconds)
-        return said
+        return sanitizer.sanitize(library, subject, cudart, contents, seconds, races=races)
 
 
 def sanitized(subject: Problem, body: str) -> Sanitized:
@@ -145,44 +143,25 @@ def faked(row_sums: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return tmp_path
 
 
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch, faked: Path) -> list[Path]:
-    """Folders of the calls made; each finds something with initcheck, and racecheck takes too long."""
+def test_each_tool_finds_a_folder_that_no_kernel_wrote_to(
+    row_sums: Problem, faked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a kernel could leave the next tool another library to watch."""
     fake(faked, "exit 0")
-    made: list[Path] = []
+    folders: list[Path] = []
 
     def run(command: list[str], *, cwd: Path, seconds: float, **about: object) -> Finished:
-        made.append(cwd)
-        assert (cwd / "call.json").exists()
+        assert str(faked / "kernel.so") in (cwd / "call.json").read_text()
         (cwd / "call.json").write_text("what a kernel leaves behind")
+        folders.append(cwd)
         return Finished(sanitizer.FOUND * ("initcheck" in command), "========= Read", "racecheck" in command, 0.0)
 
     monkeypatch.setattr(sandbox, "run", run)
-    monkeypatch.setattr(memory, "available", lambda device: 80 << 30)
-    return made
-
-
-def test_kernels_are_watched_together_each_call_in_a_folder_of_its_own(
-    row_sums: Problem, faked: Path, calls: list[Path]
-) -> None:
-    library = faked / "kernel.so"
-    with Contents() as contents:
-        kernels = [Watched(library), Watched(library, races=False)]
-        thorough, quick = sanitizer.sanitize(kernels, row_sums, "", contents, 20)
-    assert len(set(calls)) == len(calls) == 2 * len(sanitizer.TOOLS) - 1
-    assert not any(folder.exists() for folder in calls)
-    assert thorough.findings == quick.findings == "initcheck: Read"
-    assert thorough.tools == quick.tools == sanitizer.TOOLS[:-1]
-    assert (thorough.not_run, quick.not_run) == ("not run: racecheck took longer than 20 s", sanitizer.LEFT_OUT)
-
-
-@pytest.mark.parametrize(("free", "expected"), [(1 << 30, 1), (20 << 30, 4), (80 << 30, 16)])
-def test_as_many_calls_are_made_at_once_as_the_device_has_room_for(
-    free: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(memory, "available", lambda device: free)
-    monkeypatch.setattr(sanitizer, "cores", lambda: 16)
-    assert sanitizer._at_once(1 << 30) == expected
+    said = sanitize(faked / "kernel.so", row_sums, "", 20)
+    assert len(set(folders)) == len(folders) == len(sanitizer.TOOLS)
+    assert not any(folder.exists() for folder in folders)
+    assert (said.findings, said.tools) == ("initcheck: Read", sanitizer.TOOLS[:-1])
+    assert said.not_run == "not run: racecheck took longer than 20 s"
 
 
 @pytest.mark.gpu

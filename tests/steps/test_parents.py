@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,21 +12,19 @@ import pytest
 from tests.steps import away, scripted
 from tests.steps.away import Split
 from treesearch import api, problem, work
-from treesearch.evaluation import bundle, lanes
+from treesearch.evaluation import bundle
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.duel import Duelled
 from treesearch.evaluation.evaluator import Evaluator
-from treesearch.evaluation.sanitized import Sanitized, Watched
 from treesearch.evaluation.trial import Attempted
 from treesearch.languages import CPP
 from treesearch.lineage import Lineage
 from treesearch.models import ModelOptions
-from treesearch.records import Entry, Evaluation, Label, Outcome, Problem, Protocol, Ratio, Status, Timing
+from treesearch.records import Entry, Evaluation, Outcome, Protocol, Ratio, Status, Timing
 from treesearch.testing import ScriptedEndpoint, ScriptedEvaluator
 
 COMPARED = Duelled(Ratio(2.0, 1.9, 2.1), 20, Outcome.FASTER)
-CLEAN = Sanitized("", ("memcheck",), "", 0.5)
 
 
 @pytest.fixture(autouse=True)
@@ -271,24 +269,6 @@ class TestElsewhere:
         verdicts = self.judged(tmp_path, packed)
         assert looked_at == expected
         assert Counter(one.status for one in verdicts.values()) == {Status.VERIFIED: 4, Status.WRONG: 1}
-
-    def test_the_other_machine_has_the_fastest_inspected_together(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Each call of a sanitizer mostly starts: one after the other they take longer than all else."""
-        together: list[int] = []
-        of = lanes.of
-
-        def inspected(kernels: Sequence[Watched], subject: Problem, seconds: float) -> list[Sanitized]:
-            together.append(len(kernels))
-            return [CLEAN] * len(kernels)
-
-        monkeypatch.setattr(lanes, "of", lambda *about: replace(of(*about), inspect=inspected))
-        sources = [scripted.source(mark=mark) for mark in ("one", "two", "three")]
-        packed = replace(bundle.read(away.packed(tmp_path, sources)), promoted=2)
-        verdicts = self.judged(tmp_path, packed).values()
-        assert together == [2]
-        assert sum(Label.SANITIZED in one.labels for one in verdicts) == 2
 
     def test_a_parent_that_does_not_build_there_is_no_error(self, tmp_path: Path, asked: Asked) -> None:
         packed = self.given(tmp_path)

@@ -152,9 +152,7 @@ def _judged(case: Case, evaluator: Evaluator, build: Future[Built], traps: plant
     started = time.monotonic()
     try:
         attempted, looks = _attempt(case, evaluator, build.result())
-        if _inspected(case):
-            [attempted] = evaluator.inspect(attempted)
-        verdict = evaluator.conclude(attempted)
+        verdict = evaluator.conclude(evaluator.inspect(attempted) if _inspected(case) else attempted)
     except Exception as error:  # a kernel that makes the controller fail is a finding, and not the end of the audit
         evaluator.close()  # the next one gets a bench that is known to be whole
         return Result(case, error=_sentence(error), seconds=time.monotonic() - started)

@@ -43,10 +43,6 @@ class Built:
     mixes: tuple[Mix, ...] = ()
     """What instructions its functions consist of, where there is a disassembler."""
 
-    def uses(self, kind: str) -> bool:
-        """Whether one of its functions has instructions of a kind that mixes tell apart."""
-        return any(mix.has(kind) for mix in self.mixes)
-
 
 def compiler(language: Language) -> str:
     """Path of the language's compiler, or a ToolchainError that says how to get it."""

@@ -21,7 +21,6 @@ from treesearch.evaluation.duel import Duel, Duelled
 from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.open import build as modules
-from treesearch.evaluation.sanitized import Watched
 from treesearch.evaluation.trial import Attempted, Outcome, Trial
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Seen
@@ -213,34 +212,30 @@ class Evaluator:
         status = Status.SUSPECT if outcome.doubt else Status.VERIFIED
         return Attempted(built, status, outcome.doubt, time.monotonic() - started, outcome)
 
-    def inspect(self, *attempts: Attempted) -> list[Attempted]:
-        """The same attempts, those that were found right with what a sanitizer says of them.
+    def inspect(self, attempted: Attempted) -> Attempted:
+        """The same attempt, if it was found right with what a sanitizer says of it.
 
         Races are not looked for where a report of one would prove nothing, unless the figures are to be published:
         that no race was found is worth half a minute of a winner's time, and not of every kernel's.
         """
-        watched = {index: self._watched(one.built) for index, one in enumerate(attempts) if self._inspects(one)}
-        if not watched:
-            return list(attempts)
+        if not attempted.sound or attempted.built.library is None or Check.SANITIZER in self._without:
+            return attempted
         assert self._lane is not None, "it was made with the bench"
+        started = time.monotonic()
+        mbarriers, named = (any(mix.has(kind) for mix in attempted.built.mixes) for kind in (MBARRIER, NAMED_BARRIER))
         with cache.timing(self._lane.lock):
             seconds = PATIENT_SECONDS if self._thorough else INSPECTION_SECONDS
-            said = dict(zip(watched, self._lane.inspect(list(watched.values()), self.problem, seconds), strict=True))
-        return [one.inspected(said[index]) if index in said else one for index, one in enumerate(attempts)]
-
-    def _inspects(self, attempted: Attempted) -> bool:
-        return attempted.sound and attempted.built.library is not None and Check.SANITIZER not in self._without
-
-    def _watched(self, built: Built) -> Watched:
-        assert built.library is not None, "nothing else is inspected"
-        proves = not any(map(built.uses, (MBARRIER, NAMED_BARRIER)))
-        return Watched(built.library, races=self._thorough or proves)
+            races = self._thorough or not (mbarriers or named)
+            said = self._lane.inspect(attempted.built.library, self.problem, seconds, races)
+        said = said.among_mbarriers() if mbarriers else said
+        said = said.among_named_barriers() if named else said
+        return replace(attempted, sanitized=said, seconds=attempted.seconds + time.monotonic() - started)
 
     def conclude(self, attempted: Attempted, parent: Built | None = None, *, closely: bool = False) -> Evaluation:
         """The other half: the evaluation. What was found right may be looked at `closely`, as if promoted: by a
         sanitizer, where none has been at it, beside its parent, and by a profiler."""
         if closely and attempted.sanitized is None:
-            [attempted] = self.inspect(attempted)
+            attempted = self.inspect(attempted)
         built, outcome, started = attempted.built, attempted.outcome, time.monotonic()
         if built.library is None or outcome is None:
             return self._evaluation(attempted.status, built, attempted.error, attempted.seconds)

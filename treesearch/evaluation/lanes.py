@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from treesearch.evaluation.buffers import HostTensor, SharedTensor
 from treesearch.evaluation.conditions import Graphics, Processor, Sampler
 from treesearch.evaluation.open import manners, places, start
 from treesearch.evaluation.sandbox import Limits
-from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized, Watched
+from treesearch.evaluation.sanitized import UNINSPECTED, Sanitized
 from treesearch.evaluation.walls import Walls, readable
 from treesearch.feedback import Metric
 from treesearch.problem import memory
@@ -44,10 +44,6 @@ PLAIN = "plainly"
 SPINS = 20_000
 """How long an idle OpenMP thread spins before it sleeps: well under a millisecond, so that the threads of a process
 that was just timed are asleep when the next one is. libgomp's default spins for several milliseconds."""
-
-
-def _uninspected(kernels: Sequence[Watched], problem: Problem, seconds: float) -> list[Sanitized]:
-    return [UNINSPECTED] * len(kernels)
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,8 @@ class Lane:
     """What a worker needs to know beside the call."""
     quickest: Callable[[int], float] = lambda nbytes: 0.0
     """Milliseconds that storing so many bytes takes at the very best."""
-    inspect: Callable[[Sequence[Watched], Problem, float], list[Sanitized]] = _uninspected
-    """What a sanitizer says of built kernels that are to be promoted, in so many seconds for each call."""
+    inspect: Callable[[Path, Problem, float, bool], Sanitized] = lambda *about: UNINSPECTED
+    """What a sanitizer says of a built kernel that is to be promoted, in so many seconds, races looked for or not."""
     profile: Callable[[Path, Problem], tuple[Metric, ...]] = lambda library, problem: ()
     """What a profiler reads of a built kernel that is to be promoted."""
     manners: tuple[str, ...] = ()
@@ -185,7 +181,9 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
         quickest=quickest,
-        inspect=lambda kernels, problem, seconds: sanitizer.sanitize(kernels, problem, gpu.cudart(), contents, seconds),
+        inspect=lambda library, problem, seconds, races: sanitizer.sanitize(
+            library, problem, gpu.cudart(), contents, seconds, races=races
+        ),
         profile=ncu.Profiler(gpu.cudart(), contents, PROFILE_SECONDS),
         manners=(PLAIN,) * 4,
         uncertain=clock.GPU_ROW_MS,
@@ -211,7 +209,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         uncertain=clock.ROW_MS,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
-        inspect=_uninspected,
+        inspect=lambda *about: UNINSPECTED,
         profile=lambda library, problem: (),
     )
 

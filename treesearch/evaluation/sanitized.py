@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 MBARRIERS = "racecheck reports races, which is no proof where threads wait on mbarriers"
 NAMED_BARRIERS = "{} reports {}, which is no proof where warps meet at named barriers"
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A built kernel that a sanitizer is to watch."""
-
-    library: Path
-    races: bool = True
-    """Whether races are looked for as well, which takes longer than all else together."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from treesearch.evaluation.visits import Visit
 from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Launch, Metric
 from treesearch.languages import Language
-from treesearch.languages.sass import MBARRIER, NAMED_BARRIER
 from treesearch.records import Accuracy, Label, Measurement, Problem, Protocol, Ratio, Status, Timing
 
 REPEAT_SHARE = 0.5
@@ -87,14 +86,6 @@ class Attempted:
     def milliseconds(self) -> float:
         """Median of the measured times; infinity where there are none."""
         return self.outcome.measurement.kernel.median if self.outcome else math.inf
-
-    def inspected(self, said: Sanitized) -> Attempted:
-        """The same with what a sanitizer said of it, as far as that proves anything."""
-        if self.built.uses(MBARRIER):
-            said = said.among_mbarriers()
-        if self.built.uses(NAMED_BARRIER):
-            said = said.among_named_barriers()
-        return replace(self, sanitized=said, seconds=self.seconds + said.seconds)
 
 
 class Trial:

@@ -10,9 +10,6 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,26 +17,20 @@ from treesearch.evaluation import sandbox
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import device
 from treesearch.evaluation.cuda.contents import Contents
-from treesearch.evaluation.device import cores
-from treesearch.evaluation.sanitized import Sanitized, Watched
+from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import toolkit
-from treesearch.problem import memory
 from treesearch.records import Problem
 
 NAME = "compute-sanitizer"
 SYNCCHECK, RACECHECK = "synccheck", "racecheck"
 TOOLS = ("memcheck", "initcheck", SYNCCHECK, RACECHECK)
-"""Racecheck comes last, which not every kernel meets: where one works in shared memory it takes half a minute, the
-others a second or two each."""
+"""Racecheck comes last: on a kernel that works in shared memory it takes half a minute, the others a second each."""
 LEFT_OUT = f"not run: {RACECHECK} is left out, whose reports would be no proof of a race"
 FOUND = 86
 """Exit code that the tool gives where it found something. Its words are shown, and never parsed: a kernel can print
 the same."""
 PADDING_BYTES = 4096
-CONTEXT_BYTES, SHADOWED = 2 << 30, 3
-"""What a watched process takes of the device's memory, roughly: so much, and this many times the problem's tensors,
-scratch of their size and a tool's notes on all of it included."""
 REPORTS = 5
 """Errors of one tool that are printed."""
 MOST_CHARACTERS = 800
@@ -55,54 +46,36 @@ def tool() -> str | None:
 
 
 def sanitize(
-    kernels: Sequence[Watched], problem: Problem, cudart: str, contents: Contents, seconds: float
-) -> list[Sanitized]:
-    """Call kernels once under each of their tools, on contents that are always the same, each call in `seconds`.
+    library: Path, problem: Problem, cudart: str, contents: Contents, seconds: float, *, races: bool = True
+) -> Sanitized:
+    """Call a built kernel once under each tool, on contents that are always the same, in `seconds` altogether.
 
-    As many calls are made at once as cores and the device's memory allow: a tool mostly starts. Holds no lock: whoever
-    calls sees to it that nothing is timed meanwhile.
+    Without `races` all but racecheck, which takes longer than the others together. One tool after the other: several at
+    once waited for each other until their time was up (CUDA 13.0 on an H100). Holds no lock: whoever calls sees to it
+    that nothing is timed meanwhile.
     """
     started = time.monotonic()
     path, needed = tool(), problem.bytes_read + problem.bytes_written
     if path is None:
-        return [_not_run(f"{NAME} is not installed")] * len(kernels)
+        return Sanitized("", (), f"not run: {NAME} is not installed", 0.0)
     if needed > MOST_BYTES:
-        return [_not_run(f"the tensors take {needed >> 20} MiB, too many to watch")] * len(kernels)
-    with ExitStack() as kept, ThreadPoolExecutor(_at_once(needed)) as pool:
-
-        def watch(library: Path, which: str) -> Future[_Said]:
-            # A folder for each: what one kernel leaves in its own changes nothing for the next call.
-            folder = Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="treesearch-")))
+        return Sanitized("", (), f"not run: the tensors take {needed >> 20} MiB, too many to watch", 0.0)
+    found: dict[str, str] = {}
+    not_run = "" if races else LEFT_OUT
+    for which in TOOLS if races else TOOLS[: TOOLS.index(RACECHECK)]:
+        left = seconds - (time.monotonic() - started)
+        # A folder for each: what a kernel leaves in its own changes nothing for the next tool.
+        with tempfile.TemporaryDirectory(prefix="treesearch-") as name:
+            folder = Path(name)
             behind = walls(path, folder, library, cudart, contents.write_call(folder, library, problem, cudart))
-            return pool.submit(_run, path, which, folder, behind, seconds)
-
-        calls = [{which: watch(kernel.library, which) for which in _tools(kernel)} for kernel in kernels]
-        said = [{which: call.result() for which, call in one.items()} for one in calls]
-    each = (time.monotonic() - started) / len(kernels) if kernels else 0.0
-    return [_together(kernel, one, each) for kernel, one in zip(kernels, said, strict=True)]
-
-
-def _tools(kernel: Watched) -> tuple[str, ...]:
-    return TOOLS if kernel.races else TOOLS[: TOOLS.index(RACECHECK)]
-
-
-def _not_run(why: str) -> Sanitized:
-    return Sanitized("", (), f"not run: {why}", 0.0)
-
-
-def _at_once(needed: int) -> int:
-    """How many calls with tensors of so many bytes have room beside each other."""
-    room = memory.available("cuda") // (CONTEXT_BYTES + SHADOWED * needed)
-    return max(1, min(cores(), room))
-
-
-def _together(kernel: Watched, said: dict[str, _Said], seconds: float) -> Sanitized:
-    """What a kernel's tools said; of those that did not run, why the first did not."""
-    found = {which: one.findings for which, one in said.items() if not one.not_run}
-    reasons = [one.not_run for one in said.values() if one.not_run]
+            said = _run(path, which, folder, behind, left)
+        if said.not_run:
+            not_run = said.not_run
+            break
+        found[which] = said.findings
     ended, raced, diverged = tuple(found), found.pop(RACECHECK, ""), found.pop(SYNCCHECK, "")
-    not_run = reasons[0] if reasons else "" if kernel.races else LEFT_OUT
-    return Sanitized("\n".join(filter(None, found.values())), ended, not_run, seconds, raced, diverged)
+    findings = "\n".join(filter(None, found.values()))
+    return Sanitized(findings, ended, not_run, time.monotonic() - started, raced, diverged)
 
 
 @dataclass(frozen=True)
