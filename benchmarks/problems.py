@@ -14,7 +14,7 @@ import time
 
 from treesearch import problem, roofline
 from treesearch.evaluation import device, lanes
-from treesearch.evaluation.evaluator import Bench
+from treesearch.evaluation.bench import Bench
 from treesearch.records import Problem, Protocol
 
 SAMPLES = 20

@@ -12,6 +12,7 @@ from typing import Any
 
 from treesearch import feedback
 from treesearch.evaluation import (
+    bench,
     build,
     clock,
     conditions,
@@ -41,8 +42,8 @@ SETTING_UP = (
 STEPS: tuple[tuple[object, str, str], ...] = (
     (build, "build", BUILDING[0]),
     (disassembly, "mixes", BUILDING[1]),
-    (evaluator.Bench, "set_up", SETTING_UP[0]),
-    (evaluator.Bench, "redraw", SETTING_UP[1]),
+    (bench.Bench, "set_up", SETTING_UP[0]),
+    (bench.Bench, "redraw", SETTING_UP[1]),
     (inputs, "draw", SETTING_UP[1]),
     (floor, "moved_bytes", SETTING_UP[2]),
     (oracle, "answer", SETTING_UP[3]),

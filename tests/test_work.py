@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ from tests.steps import away, scripted
 from treesearch import work
 from treesearch.errors import MachineError, UsageError
 from treesearch.evaluation import bundle, device, results
-from treesearch.records import Device, Status, codec
+from treesearch.evaluation.build import Built
+from treesearch.evaluation.evaluator import Evaluator
+from treesearch.records import Device, Purpose, Status, codec
 
 pytestmark = [pytest.mark.compiler, pytest.mark.untimed]
 
@@ -125,6 +129,28 @@ def test_a_worker_that_is_stopped_loses_the_kernel_in_hand_alone(tmp_path: Path,
     again = silently(path)
     assert again.fresh == 0
     assert again.verdicts == done.verdicts
+
+
+@pytest.mark.parametrize("purpose", [None, Purpose.FINAL])
+def test_what_judging_takes_is_made_ready_while_kernels_are_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, purpose: Purpose | None
+) -> None:
+    made_ready = threading.Event()
+    prepare, build = Evaluator.prepare, Evaluator.build
+
+    def prepared(self: Evaluator) -> None:
+        prepare(self)
+        made_ready.set()
+
+    def built(self: Evaluator, source: str) -> Built:
+        assert made_ready.wait(60), "nothing was made ready before a kernel was built"
+        return build(self, source)
+
+    monkeypatch.setattr(Evaluator, "prepare", prepared)
+    monkeypatch.setattr(Evaluator, "build", built)
+    path = away.packed(tmp_path, [scripted.source()])
+    bundle.write(path, replace(bundle.read(path), purpose=purpose).text)
+    assert set(statuses(silently(path)).values()) <= {"verified", "suspect"}
 
 
 class TestResuming:

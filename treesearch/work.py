@@ -18,8 +18,7 @@ import time
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +27,7 @@ from treesearch import languages
 from treesearch.errors import MachineError, TreesearchError, UsageError
 from treesearch.evaluation import bundle as bundles
 from treesearch.evaluation import cache, device, noise, results
-from treesearch.evaluation.build import Built
+from treesearch.evaluation.build import Built, builders
 from treesearch.evaluation.bundle import Bundle, Due
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.results import Results, Verdict
@@ -155,9 +154,10 @@ def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say
     language = languages.named(packed.language)
     with (
         Evaluator(packed.problem, language, packed.protocol, hardware, announce=announce) as evaluator,
-        _builders() as pool,
+        builders() as pool,
     ):
         builds = {pool.submit(_built, evaluator, kernel): kernel for kernel in left}
+        evaluator.prepare()
         fastest: list[_Held] = []
         for build in as_completed(builds):
             built, parent = build.result()
@@ -200,16 +200,6 @@ def _built(evaluator: Evaluator, kernel: Due) -> tuple[Built, Built | None]:
 def _verdict(packed: Bundle, kernel: Due, evaluation: Evaluation) -> Verdict:
     dated = replace(evaluation, created=datetime.now(UTC).isoformat(timespec="microseconds"))
     return Verdict(packed.digest, kernel.id, kernel.digest, dated)
-
-
-@contextmanager
-def _builders() -> Iterator[ThreadPoolExecutor]:
-    """One thread a core; an exception, Ctrl-C above all, does not wait for what they still do."""
-    pool = ThreadPoolExecutor(device.cores(), thread_name_prefix="build")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _begin(target: Path, kept: Results) -> None:

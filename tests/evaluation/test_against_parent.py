@@ -10,9 +10,10 @@ import pytest
 
 from treesearch import languages
 from treesearch.evaluation import duel, lanes, weighing
+from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.duel import Duelled
-from treesearch.evaluation.evaluator import Bench, Evaluator
+from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.sanitized import Sanitized
 from treesearch.evaluation.trial import Outcome as Trialled

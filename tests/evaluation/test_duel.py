@@ -11,10 +11,10 @@ import pytest
 from tests.evaluation.test_trial import FORGED, HOSTILE, kernel
 from treesearch import languages, problem
 from treesearch.evaluation import build, clock, device, duel, lanes, weighing
+from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.candidate import Candidate, Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.duel import BLOCKS, FEWEST_BLOCKS, Duel, Duelled, Turn
-from treesearch.evaluation.evaluator import Bench
 from treesearch.records import Outcome, Problem, Protocol, Status
 
 FIRST_LOOK = min(weighing.LOOKS)

@@ -9,8 +9,8 @@ import pytest
 
 from treesearch import languages
 from treesearch.evaluation import device, lanes
+from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.build import build
-from treesearch.evaluation.evaluator import Bench
 from treesearch.evaluation.trial import KERNEL, Trial
 from treesearch.records import Conditions, Problem, Protocol
 

@@ -10,9 +10,9 @@ import pytest
 
 from treesearch import languages
 from treesearch.evaluation import build, clock, device, lanes, visits
+from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.evaluation.evaluator import Bench
 from treesearch.evaluation.inputs import BURSTS, Deck
 from treesearch.evaluation.trial import Outcome, Trial
 from treesearch.evaluation.visits import WARM, WATCHED, Visit

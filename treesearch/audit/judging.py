@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +15,7 @@ from treesearch.audit.corpus import Case
 from treesearch.audit.report import Report, Result
 from treesearch.errors import MachineError
 from treesearch.evaluation import device
-from treesearch.evaluation.build import Built
+from treesearch.evaluation.build import Built, builders
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.trial import Attempted
@@ -88,7 +87,7 @@ def _judge_all(cases: Sequence[Case], without: Checks, traps: planting.Traps, pr
             progress.end(Result(case, absent=absent))
         else:
             groups.setdefault(_group(case), []).append(case)
-    with _builders() as pool:
+    with builders() as pool:
         begun = [_begin(group, members, without, pool) for group, members in groups.items()]
         for started in begun:
             _finish(started, traps, progress)
@@ -171,13 +170,3 @@ def _attempt(case: Case, evaluator: Evaluator, built: Built) -> tuple[Attempted,
 
 def _sentence(error: Exception) -> str:
     return str(error) if isinstance(error, MachineError) else f"{type(error).__name__}: {error}"
-
-
-@contextmanager
-def _builders() -> Iterator[ThreadPoolExecutor]:
-    """One thread a core; an exception, Ctrl-C above all, does not wait for what they still do."""
-    pool = ThreadPoolExecutor(device.cores(), thread_name_prefix="build")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

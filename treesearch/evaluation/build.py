@@ -9,13 +9,15 @@ import shutil
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treesearch import feedback
 from treesearch.errors import MachineError, ToolchainError
-from treesearch.evaluation import cache, checks, disassembly, sandbox
+from treesearch.evaluation import cache, checks, device, disassembly, sandbox
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.walls import Walls, readable, toolchain
 from treesearch.languages import Language
@@ -81,6 +83,16 @@ def build(
                 f"The disk that holds {cache.folder()} is full; free some space and run again."
             ) from error
         raise MachineError(f"Cannot build in {cache.folder()}: {error}.") from error
+
+
+@contextmanager
+def builders() -> Iterator[ThreadPoolExecutor]:
+    """One thread a core to build in; an exception, Ctrl-C above all, does not wait for what they still do."""
+    pool = ThreadPoolExecutor(device.cores(), thread_name_prefix="build")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def told(language: Language, built: Built) -> str:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from treesearch import feedback
-from treesearch.evaluation import build, cache, checks, device, floor, imports, inputs, lanes, target, walls
-from treesearch.evaluation.baselines import Baselines
-from treesearch.evaluation.buffers import BufferSet
+from treesearch.evaluation import build, cache, checks, device, floor, imports, lanes, target, walls
+from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import Check, Checks
 from treesearch.evaluation.duel import Duel, Duelled
-from treesearch.evaluation.inputs import Deck
 from treesearch.evaluation.lanes import Lane
 from treesearch.evaluation.open import build as modules
 from treesearch.evaluation.trial import Attempted, Outcome, Trial
@@ -26,7 +23,6 @@ from treesearch.evaluation.walls import Walls
 from treesearch.feedback import Seen
 from treesearch.languages import Language
 from treesearch.languages.sass import MBARRIER, NAMED_BARRIER
-from treesearch.problem.reference import Reference
 from treesearch.records import Device, Evaluation, Label, Problem, Protocol, Status
 
 SECOND_LOOKS = 2
@@ -36,69 +32,6 @@ INSPECTION_SECONDS, PATIENT_SECONDS = 20.0, 120.0
 look for races takes a minute in some, all else a few seconds."""
 EXTENDED = 3
 """Deadlines that a kernel is given where the audit does without one."""
-
-
-@dataclass
-class Bench:
-    """What the candidates of an evaluator share: the buffers, the baselines, and for a while the deck."""
-
-    deck: Deck
-    sets: list[BufferSet]
-    more_sets: list[BufferSet]
-    """For the candidates alone."""
-    baselines: Baselines
-
-    @classmethod
-    def set_up(
-        cls,
-        problem: Problem,
-        protocol: Protocol,
-        lane: Lane,
-        seed: int,
-        without: Checks = checks.NONE,
-        *,
-        thorough: bool = False,
-    ) -> Self:
-        """Draws the deck while the baselines' process starts and compiles."""
-        reference = Reference(problem.name, problem.source, lane.device)
-        with ExitStack() as made, cache.building(), cache.building(lane.lock):
-            # Before the deck, which takes a share of what memory is left for keeping contents.
-            sets: list[BufferSet] = []
-            for _ in range(lanes.BUFFER_SETS):
-                sets.append(BufferSet(problem.signature, lane.tensors, without))
-                made.callback(sets[-1].close)
-            sample = inputs.sample(problem, reference, seed)
-            for buffers in sets:
-                buffers.fill(sample.values)
-            more_sets: list[BufferSet] = []
-            for _ in range(lane.more_sets(problem)):
-                more_sets.append(BufferSet(problem.signature, lane.tensors, without))
-                made.callback(more_sets[-1].close)
-            lane.join()
-            baselines = Baselines(problem, protocol, lane, sets, sample.scalars, thorough=thorough)
-            made.callback(baselines.close)
-            del sample
-            launches = len(sets) + len(more_sets)
-            deck = inputs.draw(problem, reference, protocol, seed, without, launches=launches, one_model=lane.one_model)
-            baselines.wait()
-            baselines.configure(deck)
-            bench = cls(deck, sets, more_sets, baselines)
-            made.pop_all()
-            return bench
-
-    def redraw(self, problem: Problem, protocol: Protocol, lane: Lane, seed: int, without: Checks) -> None:
-        del self.deck  # the new one needs its memory
-        reference = Reference(problem.name, problem.source, lane.device)
-        with cache.building(), cache.building(lane.lock):
-            launches = len(self.sets) + len(self.more_sets)
-            self.deck = inputs.draw(
-                problem, reference, protocol, seed, without, launches=launches, one_model=lane.one_model
-            )
-
-    def close(self) -> None:
-        self.baselines.close()
-        for buffers in (*self.sets, *self.more_sets):
-            buffers.close()
 
 
 class Evaluator:
@@ -169,6 +102,11 @@ class Evaluator:
         if source is None:
             return self.no_code()
         return self.judge(self.build(source))
+
+    def prepare(self) -> None:
+        """Have everything ready that judging takes beside a build: the first judgement would, and while kernels are
+        being built there is time for it. Raises MachineError as `judge` does."""
+        self._ready_bench()
 
     def redraw(self) -> None:
         """Judge on another deck from here on, unless the seed is fixed, so that no verdict tells of the next."""
@@ -258,12 +196,17 @@ class Evaluator:
         """
         self.close()  # its buffers and processes, which would be in the way
         about = (self.problem, self.language, self.protocol, self.device)
-        with Evaluator(*about, announce=self._announce, promoted=len(sources), thorough=True) as anew:
-            for source in sources:
-                evaluation = anew.evaluate(source)
+        with (
+            Evaluator(*about, announce=self._announce, promoted=len(sources), thorough=True) as anew,
+            build.builders() as pool,
+        ):
+            builds = [pool.submit(anew.build, source) for source in sources]
+            anew.prepare()
+            for built in builds:
+                evaluation = anew.judge(built.result())
                 if evaluation.status is Status.SUSPECT:  # a machine that is busy for a while does that as well
                     anew.redraw()
-                    evaluation = anew.evaluate(source)
+                    evaluation = anew.judge(built.result())
                 yield evaluation
 
     def duel(self, first: Built, second: Built) -> Duelled | str:
@@ -367,7 +310,7 @@ class Evaluator:
             measurement=outcome.measurement if outcome else None,
             build=record,
             software=self.software,
-            seed=self._seed if self._bench else 0,
+            seed=self._seed if self._bench and built and built.library else 0,
             seconds=seconds + (record.seconds if record else 0.0),
             labels=labels,
             sandbox=walls.available(self.device.kind == "cuda").description if record else "",
