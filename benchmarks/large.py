@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 from benchmarks import large_texts as texts
 from benchmarks import large_verdicts as made
 from treesearch import resources
-from treesearch.archive import Archive, Finding, Kind, decisions, findings, mapping, verdicts
+from treesearch.archive import Archive, Finding, Kind, decisions, findings, mapping, passages, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.connect import locate, open_engine, writing
 from treesearch.archive.inserting import complete, insert_new, overwrite
@@ -100,6 +100,7 @@ class Search:
         self.eager = self.random.uniform(0.2, 9.0)
         self.due = max(1, kernels // 100) if number == runs - 1 else 0
         self.nodes: list[Node] = []
+        self.asked: list[str] = []
         self._search(kernels)
         self._afterwards()
         self._end(number, runs)
@@ -223,6 +224,7 @@ class Search:
             self._turn(request, model)
         answer = Answer(text, model, f"{model}-2026-01", "nvcc", usage=usage, seconds=seconds, created=self._later())
         self._add(mapping.answer_row(request, answer))
+        self.asked.append(request.prompt)
 
     def _failed_ask(self, request: Request, model: str) -> None:
         row = mapping.failed_ask_row(request, model, "HTTP 529: overloaded, try again later", "", Usage())
@@ -325,3 +327,4 @@ def _store(session: Session, search: Search) -> None:
     complete(session, mapping.device_row(search.device))
     insert_new(session, [search.row])
     insert_new(session, list(search.rows))
+    passages.keep(session, search.asked)

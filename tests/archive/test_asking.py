@@ -76,24 +76,24 @@ def test_a_run_keeps_which_model_has_which_role(archive: Archive, samples: Sampl
 LONG = "What an H100 has.\n" * texts.WORTH_PACKING
 
 
-@pytest.mark.parametrize("prompt", ["short", LONG, f"{texts.PACKED}and no more", "é🙂" * texts.WORTH_PACKING])
-def test_a_prompt_reads_as_it_was_put_however_it_is_kept(
-    archive: Archive, samples: Samples, run: Run, prompt: str
+@pytest.mark.parametrize("said", ["short", LONG, f"{texts.PACKED}and no more", "é🙂" * texts.WORTH_PACKING])
+def test_an_answer_reads_as_it_was_said_however_it_is_kept(
+    archive: Archive, samples: Samples, run: Run, said: str
 ) -> None:
-    request = replace(samples.request(run), prompt=prompt)
-    archive.save_answer(request, samples.answer())
+    request = samples.request(run)
+    archive.save_answer(request, samples.answer(said))
     found = archive.exchange(request.id)
     assert found is not None
-    assert found[0].prompt == prompt
+    assert found[1].text == said
 
 
-def test_a_long_prompt_takes_little_of_a_file(tmp_path: Path, samples: Samples) -> None:
+def test_a_long_text_takes_little_of_a_file(tmp_path: Path, samples: Samples) -> None:
     with Archive(tmp_path / "archive.db") as archive:
         run = samples.open(archive)
-        archive.save_answer(replace(samples.request(run), prompt=LONG), samples.answer())
-        archive.save_answer(replace(samples.request(run, ordinal="1"), prompt="short"), samples.answer())
+        archive.save_answer(samples.request(run), samples.answer(LONG))
+        archive.save_answer(samples.request(run, ordinal="1"), samples.answer("short"))
     with closing(sqlite3.connect(tmp_path / "archive.db")) as connection:
-        packed, short = (kept for (kept,) in connection.execute("SELECT prompt FROM answers ORDER BY ordinal"))
+        packed, short = (kept for (kept,) in connection.execute("SELECT text FROM answers ORDER BY ordinal"))
     assert packed.startswith(texts.PACKED)
     assert len(packed) < len(LONG) / 100
     assert short == "short"
@@ -113,7 +113,7 @@ def test_what_was_packed_before_lengths_were_told_is_read(tmp_path: Path, sample
         archive.save_answer(request, samples.answer("short"))
     kept = texts.PACKED + b64encode(zlib.compress(LONG.encode())).decode()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE answers SET prompt = ?, text = ?", (kept, kept))
+        connection.execute("UPDATE answers SET passages = NULL, prompt = ?, text = ?", (kept, kept))
     with Archive(path) as archive:
         found = archive.exchange(request.id)
         assert found is not None

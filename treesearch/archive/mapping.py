@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from treesearch import records as r
+from treesearch.archive import passages
 from treesearch.archive import schema as s
 from treesearch.archive.texts import clean
 
@@ -224,6 +225,7 @@ def round_of(row: s.RoundRow) -> r.Round:
 
 
 def answer_row(request: r.Request, answer: r.Answer) -> s.AnswerRow:
+    """A row that only names the passages of its prompt, which have to be kept beside it."""
     return s.AnswerRow(
         id=request.id,
         run=request.run,
@@ -232,7 +234,7 @@ def answer_row(request: r.Request, answer: r.Answer) -> s.AnswerRow:
         problem=request.problem,
         parent=request.parent,
         ordinal=request.ordinal,
-        prompt=request.prompt,
+        prompt="",
         text=answer.text,
         model=answer.model,
         answered_by=answer.answered_by,
@@ -247,12 +249,13 @@ def answer_row(request: r.Request, answer: r.Answer) -> s.AnswerRow:
         failure=answer.failure,
         created=answer.created or now(),
         templates=request.templates,
+        passages=passages.digests(request.prompt),
     )
 
 
-def request_of(row: s.AnswerRow) -> r.Request:
+def request_of(row: s.AnswerRow, prompt: str) -> r.Request:
     stage = r.Stage(row.stage)
-    return r.Request(row.run, row.round, stage, row.problem, row.parent, row.ordinal, row.prompt, row.templates)
+    return r.Request(row.run, row.round, stage, row.problem, row.parent, row.ordinal, prompt, row.templates)
 
 
 def answer_of(row: s.AnswerRow) -> r.Answer:

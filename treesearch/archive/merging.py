@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, select, union
 from sqlalchemy.orm import Session
 
+from treesearch.archive import passages
 from treesearch.archive import schema as s
 from treesearch.archive.inserting import complete, insert_new
 from treesearch.archive.renewing import copy_evaluation
@@ -25,6 +26,8 @@ def copy_run(source: Session, target: Session, run_id: str) -> None:
         if table in (s.ProblemRow, s.DeviceRow):
             for row in rows:
                 complete(target, row)
+        elif table is s.AnswerRow:
+            _copy_answers(source, target, condition)
         elif table is s.EvaluationRow:
             for verdict in source.scalars(select(s.EvaluationRow).where(condition).order_by(s.EvaluationRow.ordinal)):
                 copy_evaluation(target, verdict)
@@ -33,6 +36,14 @@ def copy_run(source: Session, target: Session, run_id: str) -> None:
     copy = target.get_one(s.RunRow, run_id)
     copy.state, copy.stopped, copy.rounds = run.state, run.stopped, run.rounds
     copy.budget, copy.prices = run.budget, run.prices
+
+
+def _copy_answers(source: Session, target: Session, which: ColumnElement[bool]) -> None:
+    """Prompts become passages, also those that the source keeps whole."""
+    rows = source.scalars(select(s.AnswerRow).where(which)).all()
+    asked = zip(rows, passages.prompts(source, rows), strict=True)
+    new = [one for row, one in asked if insert_new(target, [row], prompt="", passages=passages.digests(one))]
+    passages.keep(target, new)
 
 
 def _refuse_namesake(run: s.RunRow, target: Session) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from treesearch.archive.connect import Place, upgraded_copy, writing
 from treesearch.errors import ArchiveError
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """Every schema this treesearch knows, oldest first; the last is current. A test compares it with migrations/."""
 
 _LOCK_KEY = 0x7472656573  # "trees": what processes that migrate one PostgreSQL database agree on

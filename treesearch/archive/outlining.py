@@ -135,10 +135,10 @@ def _ratio(value: float | None, low: float | None, high: float | None) -> r.Rati
 
 
 def answers(session: Session, run: str) -> list[s.AnswerRow]:
-    """A run's answers with nothing in place of what was asked and said."""
-    texts = {"prompt", "text"}
-    short = [column for column in s.AnswerRow.__table__.columns if column.name not in texts]
-    query = select(*short, *(literal("").label(name) for name in sorted(texts))).where(s.AnswerRow.run == run)
+    """A run's answers with nothing in place of what was said, and nothing of what was asked."""
+    long = {"prompt", "passages", "text"}
+    short = [column for column in s.AnswerRow.__table__.columns if column.name not in long]
+    query = select(*short, literal("").label("text")).where(s.AnswerRow.run == run)
     return cast("list[s.AnswerRow]", session.execute(query).all())
 
 

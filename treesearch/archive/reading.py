@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from treesearch.archive import bills, decisions, findings, mapping, outlining, searching, verdicts, whole
+from treesearch.archive import bills, decisions, findings, mapping, outlining, passages, searching, verdicts, whole
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import locate, one_writer, open_engine
@@ -175,24 +175,26 @@ class Reader:
         """A question with its answer."""
         with self._reading() as session:
             row = session.get(s.AnswerRow, request_id)
-            return None if row is None else (mapping.request_of(row), mapping.answer_of(row))
+            return None if row is None else _exchanges(session, [row])[0]
 
     def exchanges(self, request_ids: Collection[str]) -> dict[str, tuple[Request, Answer]]:
         """Those of these questions that have an answer, each with it; a few hundred at most."""
         query = select(s.AnswerRow).where(s.AnswerRow.id.in_(request_ids))
         with self._reading() as session:
-            return {row.id: (mapping.request_of(row), mapping.answer_of(row)) for row in session.scalars(query)}
+            rows = session.scalars(query).all()
+            return {row.id: exchange for row, exchange in zip(rows, _exchanges(session, rows), strict=True)}
 
     def answers(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
         """A run's answers by round, stage and ordinal, each with its request."""
         query = select(s.AnswerRow).where(s.AnswerRow.run == run_id)
         with self._reading() as session:
-            return _answers(session.scalars(query))
+            return _exchanges(session, sorted(session.scalars(query), key=_within_run))
 
     def answered(self, run_id: str) -> tuple[tuple[Request, Answer], ...]:
         """The same with nothing in place of what was asked and said, which is long."""
         with self._reading() as session:
-            return _answers(outlining.answers(session, run_id))
+            rows = sorted(outlining.answers(session, run_id), key=_within_run)
+            return tuple((mapping.request_of(row, ""), mapping.answer_of(row)) for row in rows)
 
     def authors(self, run_id: str) -> dict[str, Author]:
         """Who gave each of a run's answers, by the id of its question; those that nobody gave are left out."""
@@ -214,7 +216,7 @@ class Reader:
         with self._reading() as session:
             place = {run: number for number, run in enumerate(session.scalars(oldest))}
             rows = sorted(session.scalars(about), key=lambda row: (place[row.run], *_within_run(row)))
-            return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in rows)
+            return _exchanges(session, rows)
 
     def failed_asks(self, run_id: str) -> tuple[FailedAsk, ...]:
         """Attempts that brought no answer, in the order they failed."""
@@ -377,5 +379,6 @@ def _within_run(row: s.AnswerRow) -> tuple[object, ...]:
     return row.round, row.stage, natural(row.ordinal), row.id
 
 
-def _answers(rows: Iterable[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
-    return tuple((mapping.request_of(row), mapping.answer_of(row)) for row in sorted(rows, key=_within_run))
+def _exchanges(session: Session, rows: Sequence[s.AnswerRow]) -> tuple[tuple[Request, Answer], ...]:
+    asked = zip(rows, passages.prompts(session, rows), strict=True)
+    return tuple((mapping.request_of(row, prompt), mapping.answer_of(row)) for row, prompt in asked)

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    Text,
     UniqueConstraint,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
@@ -116,8 +117,20 @@ class RoundRow(Base):
     decisions: Mapped[Json]
 
 
+class PassageRow(Base):
+    """A part of prompts; `digest` is the beginning of the digest of `text`."""
+
+    __tablename__ = "passages"
+
+    digest: Mapped[str] = mapped_column(Text, primary_key=True)
+    text: Mapped[str] = mapped_column(PackedText(worth=1 << 10))
+
+
 class AnswerRow(Base):
-    """A request and its answer; `id` is the request's, `templates` the digest of what its prompt was made from."""
+    """A request and its answer; `id` is the request's, `templates` the digest of what its prompt was made from.
+
+    `passages` are the digests of those that the prompt consists of, in order. Where it is NULL, `prompt` is all of it.
+    """
 
     __tablename__ = "answers"
 
@@ -143,6 +156,7 @@ class AnswerRow(Base):
     failure: Mapped[str]
     created: Mapped[str]
     templates: Mapped[str]
+    passages: Mapped[Json | None]
 
 
 class FailedAskRow(Base):

@@ -15,7 +15,7 @@ from functools import cached_property
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from treesearch.archive import decisions, mapping, verdicts
+from treesearch.archive import decisions, mapping, passages, verdicts
 from treesearch.archive import schema as s
 from treesearch.archive.bills import Bill
 from treesearch.archive.connect import seal_file, writing
@@ -128,6 +128,7 @@ class Archive(Reader):
         row = mapping.answer_row(request, answer)
         with self._writing() as session:
             if insert_new(session, [row]):
+                passages.keep(session, [request.prompt])
                 return mapping.answer_of(cleaned(row))
             return mapping.answer_of(session.get_one(s.AnswerRow, request.id))
 

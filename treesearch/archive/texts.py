@@ -29,7 +29,7 @@ class CleanText(TypeDecorator[str]):
 PACKED = "\1deflate:"
 """What a packed text begins with; its length and a colon follow, which the oldest lack, and then base64."""
 WORTH_PACKING = 16 << 10
-"""Characters from which on a text is packed."""
+"""Characters from which on a text is packed, unless its column says otherwise."""
 LEVEL = 4
 """zlib's: half the time that its usual one takes, for 3 % more bytes of a prompt."""
 HEAD = len(PACKED) + 12
@@ -42,9 +42,14 @@ class PackedText(CleanText):
 
     cache_ok = True
 
+    def __init__(self, worth: int = WORTH_PACKING) -> None:
+        """`worth` is how many characters a text has at the least that is packed."""
+        super().__init__()
+        self.worth = worth
+
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         text = super().process_bind_param(value, dialect)
-        if text is None or not (len(text) >= WORTH_PACKING or text.startswith(PACKED)):
+        if text is None or not (len(text) >= self.worth or text.startswith(PACKED)):
             return text
         return f"{PACKED}{len(text)}:{b64encode(zlib.compress(text.encode(), LEVEL)).decode()}"
 
