@@ -21,6 +21,8 @@ ALIGNMENT = 256
 """Bytes that kernels may count on a tensor's address to be a multiple of."""
 GUARD_BYTE = 0x5A
 PAGE = mmap.PAGESIZE
+SOILED, FEW = 8, 64
+"""Elements that are poisoned where the others may be right already, and of how many there is one at the most."""
 
 
 class SharedTensor:
@@ -51,7 +53,7 @@ class SharedTensor:
 
     def poison(self) -> None:
         """Fill with what no kernel would leave: NaN, or the guard byte for types that have none."""
-        self.raw.fill_(0xFF if self.tensor.is_floating_point() else GUARD_BYTE)
+        self.raw.fill_(self._poison)
 
     def touch(self) -> None:
         """Write what is there once more, so that caches hold as much of it as they do of poison."""
@@ -63,6 +65,12 @@ class SharedTensor:
     def scramble(self, byte: int) -> None:
         """Make of what is there something that no kernel has written, different for each byte from 1 to 255."""
         self.raw.bitwise_xor_(byte)
+
+    def soil(self, chance: random.Random) -> None:
+        """Poison a few elements, somewhere: so few that no sample of what is there tells of them."""
+        count = self.tensor.numel()
+        places = chance.sample(range(count), min(SOILED, -(-count // FEW)))
+        self.raw.view(count, -1)[places] = self._poison
 
     def mend_guards(self) -> None:
         for guard in self._guards():
@@ -91,6 +99,10 @@ class SharedTensor:
         self.raw = memory[self._offset : self._offset + self.nbytes]
         self.tensor = self.raw.view(self._dtype).view(self._shape)
         self.mend_guards()
+
+    @property
+    def _poison(self) -> int:
+        return 0xFF if self.tensor.is_floating_point() else GUARD_BYTE
 
     def _guards(self) -> tuple[torch.Tensor, torch.Tensor]:
         return self._bytes[: self._offset], self._bytes[self._offset + self.nbytes :]
@@ -124,10 +136,13 @@ class Left(Enum):
     POISON = auto()
     """What no kernel would leave: one that writes not everything is found out by it."""
     OWN = auto()
-    """What is there: the kernel's answers to something else, as where it is used again and again."""
+    """What is there: the kernel's answers to something else, as where it is used again and again. Something was written
+    to a few of its elements meanwhile."""
     SCRAMBLED = auto()
     """What is there, made unrecognisable: somebody else's data, as memory that is used again may hold."""
     ZEROS = auto()
+    """As fresh memory often is, but for a few elements: else what is to be zero need not be written, and a kernel that
+    samples what it finds would know."""
 
 
 class BufferSet:
@@ -149,10 +164,16 @@ class BufferSet:
         return tuple(shared.descriptor for shared in self.tensors.values())
 
     def fill(
-        self, values: dict[str, torch.Tensor], without: Checks = NONE, *, left: Left = Left.POISON, byte: int = 1
+        self,
+        values: dict[str, torch.Tensor],
+        without: Checks = NONE,
+        *,
+        left: Left = Left.POISON,
+        chance: random.Random | None = None,
     ) -> None:
-        """Write new contents into the same places, and into outputs what a launch is to find `left` there; `byte` is
-        for what is scrambled."""
+        """Write new contents into the same places, and into outputs what a launch is to find `left` there, drawn by
+        `chance` as far as it is drawn."""
+        chance = chance or random.Random()
         for name, value in values.items():
             self.tensors[name].tensor.copy_(value)
         for argument in self.signature.of(Role.OUTPUT) if Check.POISON not in without else ():
@@ -162,10 +183,12 @@ class BufferSet:
                     output.poison()
                 case Left.OWN:
                     output.touch()
+                    output.soil(chance)
                 case Left.SCRAMBLED:
-                    output.scramble(byte)
+                    output.scramble(chance.randint(1, 255))
                 case Left.ZEROS:
                     output.zero()
+                    output.soil(chance)
         for shared in self.tensors.values():
             shared.mend_guards()
 

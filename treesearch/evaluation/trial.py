@@ -320,7 +320,7 @@ class Trial:
         return (late and self._times() == 1) or (self._outclassed() and clock.slowed(single, self.bursts) == single)
 
     def _fill(self, index: int, values: dict[str, torch.Tensor], *, left: Left = Left.POISON) -> None:
-        self.sets[index].fill(values, self.without, left=left, byte=self.chance.randint(1, 255))
+        self.sets[index].fill(values, self.without, left=left, chance=self.chance)
         self.lane.join()
 
     def _snapshot(self, index: int) -> list[torch.Tensor]:
