@@ -11,7 +11,9 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from benchmarks import findings
 from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.cli import treesearch
@@ -78,6 +80,18 @@ def test_recorded_figures_are_those_of_the_record() -> None:
             assert fastest is not None
             printed = markdown.trajectory(run, record.device(run.device), lineage.path(fastest.kernel.id))
             assert printed in README
+
+
+def test_the_findings_show_the_tables_of_the_searches() -> None:
+    document = (ROOT / "docs" / "findings.md").read_text()
+    assert findings.report(findings.read([str(ROOT / "h100.db")])).strip() in document
+    for picture in re.findall(r"\]\((findings/[^)]+)\)", document):
+        assert (ROOT / "docs" / picture).exists()
+
+
+def test_the_story_of_conv2d_is_the_archives() -> None:
+    told = CliRunner().invoke(treesearch, ["trajectory", "conv2d", "--story", "--archive", str(ROOT / "h100.db")])
+    assert told.output == (ROOT / "docs" / "conv2d.md").read_text()
 
 
 def test_the_table_of_results_is_that_of_the_searches_that_go_on() -> None:
