@@ -18,10 +18,11 @@ import time
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from treesearch import languages
 from treesearch.errors import MachineError, TreesearchError, UsageError
@@ -39,6 +40,7 @@ LONGEST_REASON = 120
 ERROR = re.compile(r"\berror: (?!ld returned)|undefined reference")
 """A line of compiler or linker output that says what is wrong."""
 Say = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say
         builds = {pool.submit(_built, evaluator, kernel): kernel for kernel in left}
         evaluator.prepare()
         fastest: list[_Held] = []
-        for build in as_completed(builds):
+        for build in _as_built(list(builds)):
             built, parent = build.result()
             one = _Held(builds[build], parent, evaluator.attempt(built, packed.incumbent))
             for passed in _overtaken(fastest, one, packed.promoted):
@@ -170,6 +172,15 @@ def _judged(packed: Bundle, hardware: Device, left: Sequence[Due], announce: Say
         for one in fastest:
             judged = evaluator.conclude(one.attempted, one.parent, closely=True)
             yield _verdict(packed, one.kernel, judged)
+
+
+def _as_built(builds: list[Future[T]]) -> Iterator[Future[T]]:
+    """Each when it is done; of several that are, the bundle's first."""
+    while builds:
+        wait(builds, return_when=FIRST_COMPLETED)
+        first = next(build for build in builds if build.done())
+        builds.remove(first)
+        yield first
 
 
 @dataclass(frozen=True, eq=False)
