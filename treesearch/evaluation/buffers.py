@@ -70,7 +70,7 @@ class SharedTensor:
         """Poison a few elements, somewhere: so few that no sample of what is there tells of them."""
         count = self.tensor.numel()
         places = chance.sample(range(count), min(SOILED, -(-count // FEW)))
-        self.raw.view(count, -1)[places] = self._poison
+        self.raw.view(count, self.tensor.element_size())[places] = self._poison
 
     def mend_guards(self) -> None:
         for guard in self._guards():
