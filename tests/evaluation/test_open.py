@@ -20,7 +20,8 @@ from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.open import adopt, manners, places
 from treesearch.evaluation.open.build import build
-from treesearch.evaluation.open.candidate import KERNEL, Bare, Broken, Candidate
+from treesearch.evaluation.open.candidate import KERNEL, Bare, Candidate
+from treesearch.evaluation.open.contract import Broken
 from treesearch.evaluation.sandbox import Child, ChildDied
 from treesearch.evaluation.target import HERE
 from treesearch.languages.module import MODULE

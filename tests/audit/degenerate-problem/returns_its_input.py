@@ -1,4 +1,4 @@
-# hostile: returns its input, which is nearly normalized as it is drawn
+# hostile: returns a copy of its input, which is nearly normalized as it is drawn
 # problem: layer_norm
 # verdict: wrong
 from torch import nn
@@ -10,4 +10,4 @@ class ModelNew(nn.Module):
         self.norm = nn.LayerNorm(columns)
 
     def forward(self, x):
-        return x
+        return x.clone()

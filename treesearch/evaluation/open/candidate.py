@@ -6,6 +6,7 @@ import ctypes
 import math
 import mmap
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -13,17 +14,14 @@ from torch import nn
 
 from treesearch.evaluation import baseline
 from treesearch.evaluation.baseline import Subject
-from treesearch.evaluation.open import adopt, manners
+from treesearch.evaluation.open import adopt, contract, manners
+from treesearch.evaluation.open.contract import Belongings, Broken, memory
 from treesearch.problem.reference import assign, buffers, weights
 
 KERNEL, NOTHING = "kernel", "nothing"
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-
-
-class Broken(Exception):
-    """The candidate broke the contract; the text says how."""
 
 
 def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -49,6 +47,8 @@ class Bare:
     def __init__(self, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
         self.device = torch.device(call["device"])
         self.poisons = "poison" not in call.get("without", ())
+        self.wanted: dict[str, Any] | None = call.get("answers")
+        """What is known of the reference's answers (`contract.Answers`)."""
         made = HostSubject if self.device.type == "cpu" else baseline.kind(self.device.type)
         self.subject = self.latest = made(call, described)
         self.subject.calls = {NOTHING: lambda *inputs: None}
@@ -72,6 +72,9 @@ class Bare:
         self._hand_over()
         return nanoseconds
 
+    def settle(self) -> None:
+        """Nothing was called that could have done harm."""
+
     def _renew(self) -> None:
         """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
 
@@ -79,9 +82,9 @@ class Bare:
         """
         for own, shared in self.changing:
             own.copy_(shared)
-        kept = {_place(tensor) for tensor in (*self.subject.state.values(), *self.latest.inputs)}
+        kept = {memory(tensor) for tensor in (*self.subject.state.values(), *self.latest.inputs)}
         for output in self.last if self.poisons else ():
-            if _place(output) not in kept:
+            if memory(output) not in kept:
                 output.fill_(math.nan if output.is_floating_point() else 1)
 
     def _hand_over(self) -> None:
@@ -106,19 +109,24 @@ class Bare:
 class Candidate(Bare):
     """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
 
-    def __init__(self, model: object, bare: Bare) -> None:
-        """Raises Broken where the model is none, or has other parameters or buffers than the reference."""
+    def __init__(self, model: object, bare: Bare, others: Sequence[Bare] = ()) -> None:
+        """Raises Broken where the model is none, or has other parameters or buffers than the reference. `others` are
+        the sets that it may be launched on as well."""
         if not isinstance(model, nn.Module):
             raise Broken("ModelNew is not a torch.nn.Module")
-        self.device, self.poisons = bare.device, bare.poisons
+        self.device, self.poisons, self.wanted = bare.device, bare.poisons, bare.wanted
         self.subject = self.latest = bare.subject
         self.model = _moved(model, self.device)
         self.copy: nn.Module | None = None
+        self.returned: object = None
+        """What the last forward returned, just as it did, until `settle` has looked at it."""
         self.changing = self._adopt()
+        self.belongings = Belongings(self.model, [one.subject.inputs for one in others or (bare,)])
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
         self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
         self._refuse_reuse()
         self._hand_over()
+        self.settle()
         for which in self.subject.calls:
             self.subject.warm_up(which)
 
@@ -132,16 +140,43 @@ class Candidate(Bare):
         try:
             inputs = subject.arguments(scalars)
             if manner == manners.COPIED:
-                returned: object = self._forward_of(self._copied(), *inputs)
+                returned: object = self._of_a_copy(inputs)
             else:
-                returned = manners.call(manner, self.model, self._forward_of, inputs)
-        except manners.Shared as error:
-            raise Broken(str(error)) from None
+                returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs)
+        except Broken:
+            raise
         except Exception as error:  # a module may refuse with whatever it likes
             return f"{type(error).__name__}: {error}"
         self.last = [output.detach() for output in self._checked(returned)]
         self._hand_over()
+        self.settle()
         return ""
+
+    def settle(self) -> None:
+        """Raises Broken where the last call changed what is its caller's, or answered in memory that it may not.
+
+        To look takes longer than some kernels: it is done when nobody takes the time.
+        """
+        self.belongings.refuse_changes()
+        given = [*self.latest.inputs, *self.subject.state.values(), *(own for own, _ in self.changing)]
+        contract.refuse(self.returned, given, self.wanted)
+        self.returned = None
+
+    def _of_a_copy(self, inputs: Sequence[Any]) -> list[object]:
+        """What a deep copy answers while the model itself holds zeros, of which the copy must not know."""
+        copied, own = self._copied(), weights(self.model)
+        assign(self.model, {name: torch.zeros_like(tensor) for name, tensor in own.items()})
+        try:
+            return self._forward_of(copied, *inputs)
+        finally:
+            assign(self.model, own)
+
+    def _forward_in_its_modes(self, model: nn.Module, *inputs: Any) -> list[object]:
+        before = contract.modes(model)
+        answered = self._forward_of(model, *inputs)
+        if contract.modes(model) != before:
+            raise Broken("forward leaves another mode than it found: gradients, default dtype or training")
+        return answered
 
     def _copied(self) -> nn.Module:
         """A deep copy with the model's contents: a later call finds the same copy, which got other contents."""
@@ -153,9 +188,9 @@ class Candidate(Bare):
     def _refuse_reuse(self) -> None:
         """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would."""
         before, self.last = self.last, self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
-        given = {_place(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
+        given = {memory(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
         for index, (output, earlier) in enumerate(zip(self.last, before, strict=True)):
-            if output.numel() and _place(output) == _place(earlier) and _place(output) not in given:
+            if output.numel() and memory(output) == memory(earlier) and memory(output) not in given:
                 raise Broken(f"output {index} is in memory that an earlier call's still holds, and overwrites it")
 
     def _adopt(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
@@ -179,8 +214,8 @@ class Candidate(Bare):
 
     def _refuse_hidden(self, parameters: adopt.Tensors) -> None:
         """What a user saves and loads are the parameters."""
-        held = {_place(tensor) for tensor in self.model.state_dict().values()}
-        if lost := [name for name, tensor in parameters.items() if _place(tensor) not in held]:
+        held = {memory(tensor) for tensor in self.model.state_dict().values()}
+        if lost := [name for name, tensor in parameters.items() if memory(tensor) not in held]:
             raise Broken(f"state_dict() does not hold what the reference has as {lost[0]}")
 
     def _forward(self, *inputs: Any) -> list[object]:
@@ -188,8 +223,8 @@ class Candidate(Bare):
         return self._forward_of(self.model, *inputs)
 
     def _forward_of(self, model: nn.Module, *inputs: Any) -> list[object]:
-        returned = model(*inputs)
-        outputs = list(returned) if isinstance(returned, tuple | list) else [returned]
+        self.returned = returned = model(*inputs)
+        outputs = contract.listed(returned)
         dense = [_dense(output) if isinstance(output, torch.Tensor) else output for output in outputs]
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
@@ -211,8 +246,3 @@ def _moved(model: nn.Module, device: torch.device) -> nn.Module:
 def _form(tensor: torch.Tensor) -> str:
     dtype = str(tensor.dtype).removeprefix("torch.")
     return f"{tuple(tensor.shape)} of {dtype} on {tensor.device.type}"
-
-
-def _place(value: object) -> int:
-    """Where a tensor's memory starts; 0 for what is none."""
-    return value.untyped_storage().data_ptr() if isinstance(value, torch.Tensor) else 0

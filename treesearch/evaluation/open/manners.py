@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from treesearch.evaluation.open.contract import Broken, memory
 from treesearch.problem.reference import buffers, weights
 
 EVALUATING = "after .eval()"
@@ -20,10 +21,6 @@ TRANSPOSED = "on transposed inputs"
 SPACED = "on every other element of a tensor"
 PADDED = "on rows with gaps between them"
 MISALIGNED = "on inputs that begin at no round address"
-
-
-class Shared(Exception):
-    """A copy of the model has memory in common with it."""
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any]) -> Any:
@@ -73,11 +70,11 @@ ALL = 2 * (EVALUATING, DIFFERENTIATED, TRANSPOSED, COPIED, PADDED, MISALIGNED, S
 
 
 def copied(model: nn.Module) -> nn.Module:
-    """A deep copy. Raises Shared where it is none."""
+    """A deep copy. Raises Broken where it is none."""
     found = copy.deepcopy(model)
-    own = {_place(tensor) for tensor in _tensors(model)}
-    if found is model or any(_place(tensor) in own for tensor in _tensors(found)):
-        raise Shared("copy.deepcopy() of the model has memory in common with it")
+    own = {memory(tensor) for tensor in _tensors(model)}
+    if found is model or any(memory(tensor) in own for tensor in _tensors(found)):
+        raise Broken("copy.deepcopy() of the model has memory in common with it")
     return found
 
 
@@ -90,10 +87,6 @@ def update(copied: nn.Module, model: nn.Module) -> None:
 
 def _tensors(model: nn.Module) -> list[torch.Tensor]:
     return [tensor for tensor in (*model.parameters(), *model.buffers()) if tensor.numel()]
-
-
-def _place(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
 
 
 def _leaf(value: Any) -> Any:

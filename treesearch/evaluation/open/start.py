@@ -9,12 +9,14 @@ from typing import Any
 
 import torch
 
+from treesearch.evaluation.open import contract
 from treesearch.problem.reference import Reference
 from treesearch.records import Problem
 
 
 def told(problem: Problem, device: str) -> dict[str, Any]:
-    """The arguments' shapes and types, and what `get_init_inputs()` returns, to construct a ModelNew with.
+    """The arguments' shapes and types, what `get_init_inputs()` returns, to construct a ModelNew with, and what memory
+    the reference's answers are in.
 
     The worker gets neither the reference nor anything else of it.
     """
@@ -26,4 +28,5 @@ def told(problem: Problem, device: str) -> dict[str, Any]:
         "device": device,
         "signature": [asdict(argument) for argument in problem.signature.arguments],
         "init_inputs": base64.b64encode(arguments).decode(),
+        "answers": contract.of_reference(reference),
     }

@@ -24,7 +24,8 @@ import torch
 
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import places
-from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Broken, Candidate
+from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Candidate
+from treesearch.evaluation.open.contract import Broken
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
@@ -59,7 +60,7 @@ def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
     candidates = []
     for one in bare[: call["models"]]:
         torch.manual_seed(0)
-        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one))
+        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one, bare))
     return candidates
 
 
@@ -101,6 +102,8 @@ def main() -> None:
             replies.write("{}\n")
             ready: Sequence[Bare] = bare[: call["models"]]
             for line in commands:
+                for one in ready:
+                    one.settle()
                 command = json.loads(line)
                 reply: dict[str, Any] = {}
                 if "load" in command:  # nothing of the candidate's runs before

@@ -1,0 +1,23 @@
+"""A matrix, transposed."""
+
+import torch
+from torch import nn
+
+rows = 512
+columns = 1024
+
+
+class Model(nn.Module):
+    """A copy, in memory of its own."""
+
+    @torch.compiler.disable
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.t().contiguous()
+
+
+def get_inputs():
+    return [torch.randn(rows, columns)]
+
+
+def get_init_inputs():
+    return []
