@@ -11,7 +11,7 @@ import pytest
 
 import treesearch
 from tests.steps import scripted
-from treesearch import api
+from treesearch import api, resources
 from treesearch.archive import Archive
 from treesearch.forecast import Estimate
 from treesearch.meter import CHARACTERS_PER_TOKEN
@@ -101,6 +101,19 @@ def test_a_replay_takes_no_tokens_and_no_money() -> None:
     found = treesearch.estimate("softmax_small", models=["replay/"])
     assert (found.input_tokens, found.output_tokens, found.cost_usd, found.asking_minutes) == (0, 0, 0.0, 0.0)
     assert found.evaluations > 0
+
+
+def test_it_rests_on_searches_in_the_same_language_where_there_are_any() -> None:
+    with Archive(resources.record(), read_only=True) as record:
+        of = {
+            language: (record.answer_sizes(language), record.verdict_seconds(language)) for language in ("cpp", "cuda")
+        }
+        assert not record.answer_sizes("module")
+        assert not record.verdict_seconds("module")
+        everything = len(record.answer_sizes()), len(record.verdict_seconds())
+    assert everything == tuple(map(sum, zip(*(map(len, found) for found in of.values()), strict=True)))
+    assert treesearch.estimate("softmax_small", models=[MODEL]).recorded == len(of["cpp"][0]) > 0
+    assert treesearch.estimate("softmax_small", models=[MODEL], language="module").recorded == everything[0]
 
 
 @pytest.mark.parametrize("name", ["softmax_small", "layernorm"])

@@ -14,10 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import findings
+from tests.test_record import RECORDED
 from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.cli import treesearch
-from treesearch.view import markdown, results
+from treesearch.languages import CUDA
+from treesearch.view import results
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -72,29 +74,36 @@ def test_make_targets_of_the_readme_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_recorded_figures_are_those_of_the_record() -> None:
+def printed(*words: str) -> str:
+    done = CliRunner().invoke(treesearch, [*words, "--archive", str(resources.record())])
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_recorded_lines_are_those_of_the_record() -> None:
+    document = (ROOT / "docs" / "recorded.md").read_text()
     with Archive(resources.record(), read_only=True) as record:
-        for run in record.runs():
-            lineage = record.lineage(run.id)
-            fastest = lineage.fastest()
-            assert fastest is not None
-            printed = markdown.trajectory(run, record.device(run.device), lineage.path(fastest.kernel.id))
-            assert printed in README
+        runs = record.runs()
+    assert len(runs) == document.count("\n### ")
+    for run in runs:
+        assert printed("trajectory", run.id, "--markdown").strip() in document
 
 
-def test_the_findings_show_the_tables_of_the_searches() -> None:
+def test_the_findings_show_the_tables_of_the_searches_on_the_h100() -> None:
     document = (ROOT / "docs" / "findings.md").read_text()
-    assert findings.report(findings.read([str(ROOT / "h100.db")])).strip() in document
+    with Archive(resources.record(), read_only=True) as record:
+        ids = [run.id for run in record.runs() if run.config.language == CUDA.name]
+    assert findings.report(findings.read([], ids)).strip() in document
     for picture in re.findall(r"\]\((findings/[^)]+)\)", document):
         assert (ROOT / "docs" / picture).exists()
 
 
-def test_the_story_of_conv2d_is_the_archives() -> None:
-    told = CliRunner().invoke(treesearch, ["trajectory", "conv2d", "--story", "--archive", str(ROOT / "h100.db")])
-    assert told.output == (ROOT / "docs" / "conv2d.md").read_text()
+def test_the_story_of_conv2d_is_the_records() -> None:
+    assert printed("trajectory", "conv2d", "--story") == (ROOT / "docs" / "conv2d.md").read_text()
 
 
-def test_the_table_of_results_is_that_of_the_searches_that_go_on() -> None:
-    with Archive(ROOT / "h100.db", read_only=True) as archive:
-        found = [result for result in (results.of(store, run) for store, run in results.newest([archive])) if result]
+def test_the_table_of_results_is_the_records() -> None:
+    with Archive(resources.record(), read_only=True) as record:
+        found = [result for result in (results.of(store, run) for store, run in results.newest([record])) if result]
     assert results.markdown(found) in README
+    assert {result.run.problem_name for result in found} == {name for name, _ in RECORDED}

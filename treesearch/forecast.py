@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
+from typing import TypeVar
 
 from treesearch import meter, prompts
 from treesearch.archive import AnswerSize, Archive
@@ -25,6 +26,7 @@ TOKENS_A_SECOND = 50
 
 SECONDS_A_VERDICT = 5.0
 """Where none is recorded."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Estimate:
 def forecast(plan: Plan, archives: Sequence[Archive], prompted: Prompted) -> Estimate:
     """What a search would take; `archives` hold the answers and verdicts that it is judged by, the nearest first."""
     config = plan.config
-    sizes = _alike([size for archive in archives for size in archive.answer_sizes()], plan.models)
-    verdicts = [verdict for archive in archives for verdict in archive.verdict_seconds()]
+    sizes = _alike(_nearest(archives, Archive.answer_sizes, config.language), plan.models)
+    verdicts = _nearest(archives, Archive.verdict_seconds, config.language)
     failing = sum(status in REPAIRABLE for status, _ in verdicts) / len(verdicts) if verdicts else 0.5
     counts = _counts(config, failing)
     read = _prompt_tokens(plan, prompted, *_example(plan, archives))
@@ -142,6 +144,12 @@ def _prompt_tokens(plan: Plan, prompted: Prompted, parent: Entry | None, lineage
 def _failed(lineage: Lineage) -> Entry | None:
     repairable = (one for one in lineage.entries if one.evaluation and one.evaluation.status in REPAIRABLE)
     return next((one for one in repairable if one.kernel.source), None)
+
+
+def _nearest(archives: Sequence[Archive], read: Callable[[Archive, str], Iterable[T]], language: str) -> list[T]:
+    """What is known of searches in this language, if there were any; else of all."""
+    own = [one for archive in archives for one in read(archive, language)]
+    return own or [one for archive in archives for one in read(archive, "")]
 
 
 def _alike(sizes: Sequence[AnswerSize], models: Sequence[str]) -> list[AnswerSize]:

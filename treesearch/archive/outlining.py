@@ -150,11 +150,13 @@ def authors(session: Session, run: str) -> dict[str, Author]:
     return {id: author(model, by, help, r.Stage(stage)) for id, model, by, help, stage in found}
 
 
-def answer_sizes(session: Session) -> tuple[AnswerSize, ...]:
-    """How long every answer is, and what it took."""
+def answer_sizes(session: Session, language: str = "") -> tuple[AnswerSize, ...]:
+    """How long every answer is, and what it took; with a language, those of searches in it."""
     row, stored = s.AnswerRow, type_coerce(s.AnswerRow.text, Text)
     told = func.substr(stored, 1, texts.HEAD), func.length(stored)
     query = select(row.stage, row.model, row.output_tokens, row.seconds, *told).where(row.failure == "")
+    if language:
+        query = query.where(row.run.in_(select(s.KernelRow.run).where(s.KernelRow.language == language)))
     return tuple(
         AnswerSize(r.Stage(stage), model, texts.characters(*held), tokens, seconds)
         for stage, model, tokens, seconds, *held in session.execute(query)

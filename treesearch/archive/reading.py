@@ -263,16 +263,19 @@ class Reader:
         with self._reading() as session:
             return bills.of_run(session, run_id)
 
-    def answer_sizes(self) -> tuple[AnswerSize, ...]:
-        """How long every answer is, and what it took."""
+    def answer_sizes(self, language: str = "") -> tuple[AnswerSize, ...]:
+        """How long every answer is, and what it took; with a language, those of searches in it."""
         with self._reading() as session:
-            return outlining.answer_sizes(session)
+            return outlining.answer_sizes(session, language)
 
-    def verdict_seconds(self) -> tuple[tuple[Status, float], ...]:
-        """What became of every kernel that was judged, and how long that took."""
+    def verdict_seconds(self, language: str = "") -> tuple[tuple[Status, float], ...]:
+        """What became of every kernel that was judged, and how long that took; with a language, of those in it."""
+        query = select(s.EvaluationRow.status, s.EvaluationRow.seconds)
+        if language:
+            query = query.join(s.KernelRow, s.KernelRow.id == s.EvaluationRow.kernel)
+            query = query.where(s.KernelRow.language == language)
         with self._reading() as session:
-            found = session.execute(select(s.EvaluationRow.status, s.EvaluationRow.seconds))
-            return tuple((Status(status), seconds) for status, seconds in found)
+            return tuple((Status(status), seconds) for status, seconds in session.execute(query))
 
     def search(self, wanted: str, limit: int) -> tuple[Hit, ...]:
         """The newest texts, at most `limit`, that hold `wanted`: ideas, code, and answers that say more than these.

@@ -9,6 +9,9 @@ from treesearch.roofline import Floor
 from treesearch.view import hardware, text
 from treesearch.view.data import reference_percent
 
+LONGEST_SENTENCE = 600
+"""Characters of one of ours, in which a setting of torch's may have a long name."""
+
 
 def trajectory(
     found: Run, device: Device, path: Sequence[Entry], bound: Floor | None = None, final: Evaluation | None = None
@@ -38,7 +41,7 @@ def trajectory(
             lines.append(f"Against torch.compile ({compiled}): {text.ratio(measured.compile_speedup)}.")
         lines.append(f"On {text.escaped(hardware.device(device))}; intervals are 95 % bootstrap.")
     if final and final.measurement and not final.error:
-        lines.append(text.escaped(_afterwards(final.measurement)))
+        lines.append(text.escaped(_afterwards(final.measurement), LONGEST_SENTENCE))
     if bound:
         place = hardware.place(path[-1], bound) if path else ""
         floor = f"The floor there is {text.milliseconds(bound.milliseconds)} ({hardware.cause(bound)})"
