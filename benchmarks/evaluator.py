@@ -21,6 +21,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from benchmarks import agreement, candidates, stopwatch, usual
@@ -79,6 +80,8 @@ class Singles:
 
     seconds: tuple[float, ...]
     steps: Mapping[str, float]
+    promoted: tuple[float, ...] = ()
+    """Those of `seconds` that were the fastest so far, and looked at with a sanitizer, a profiler and a parent."""
 
 
 def report(batches: Sequence[Batch], hardware: Device, usual_count: int, parts: Sequence[str]) -> Iterator[str]:
@@ -99,7 +102,11 @@ def report(batches: Sequence[Batch], hardware: Device, usual_count: int, parts: 
             found = usual.judge(candidates.chosen(batches, usual_count), hardware.architecture)
             yield from map(line, beside(found, fresh))
         if SINGLY in parts:
-            singles = one_by_one(batches, hardware)
+            shares = list[Singles]()
+            for batch in candidates.chosen(batches, SINGLE):
+                shares.append(one_by_one(batch, hardware))
+                yield line(each(batch, shares[-1]))
+            singles = together(shares)
             yield from map(line, latency(singles, goals["single"]))
         if AGREEMENT in parts and hardware.kind == "cuda":
             yield from map(line, compared(list(agreement.agreements(batches, hardware))))
@@ -140,22 +147,35 @@ def packed(batch: Batch, hardware: Device) -> Bundle:
     )
 
 
-def one_by_one(batches: Sequence[Batch], hardware: Device) -> Singles:
+def one_by_one(batch: Batch, hardware: Device) -> Singles:
     """From a source that was never built to its verdict, with deck and baselines there already."""
-    seconds, steps = list[float](), defaultdict[str, float](float)
-    with stopwatch.watching() as watch:
-        for batch in candidates.chosen(batches, SINGLE):
-            protocol = target.protocol(batch.problem, DEADLINE_SECONDS, hardware)
-            with Evaluator(batch.problem, languages.named(batch.language), protocol, hardware) as evaluator:
-                evaluator.evaluate(batch.candidates[0].source)
-                watch.take()
-                for candidate in batch.candidates:
-                    started = time.perf_counter()
-                    evaluator.evaluate(f"{candidate.source}\n// {time.time_ns()}\n")
-                    seconds.append(time.perf_counter() - started)
-                    for step, spent in watch.take().items():
-                        steps[step] += spent
-    return Singles(tuple(seconds), steps)
+    judged = list[Singles]()
+    protocol = target.protocol(batch.problem, DEADLINE_SECONDS, hardware)
+    with (
+        stopwatch.watching() as watch,
+        Evaluator(batch.problem, languages.named(batch.language), protocol, hardware) as evaluator,
+    ):
+        evaluator.evaluate(batch.candidates[0].source)
+        watch.take()
+        for candidate in batch.candidates:
+            started = time.perf_counter()
+            evaluator.evaluate(f"{candidate.source}\n// {time.time_ns()}\n")
+            seconds, steps = (time.perf_counter() - started,), watch.take()
+            judged.append(Singles(seconds, steps, seconds if stopwatch.SANITIZER in steps else ()))
+    return together(judged)
+
+
+def together(shares: Sequence[Singles]) -> Singles:
+    """All of them as one."""
+    steps = defaultdict[str, float](float)
+    for share in shares:
+        for step, spent in share.steps.items():
+            steps[step] += spent
+    return Singles(
+        tuple(chain.from_iterable(share.seconds for share in shares)),
+        steps,
+        tuple(chain.from_iterable(share.promoted for share in shares)),
+    )
 
 
 # ── rows ────────────────────────────────────────────────────────────────────────────────────────
@@ -190,6 +210,13 @@ def latency(singles: Singles, goal: str) -> Iterator[Row]:
     first, median, third = statistics.quantiles(singles.seconds, n=4, method="inclusive")
     found = f"{median:.2f} s (quartiles {first:.2f} and {third:.2f})"
     yield f"answer to verdict, median of {len(singles.seconds)}", found, goal
+    if singles.promoted:
+        yield f"… of {len(singles.promoted)} that were promoted", f"{statistics.median(singles.promoted):.2f} s", "–"
+
+
+def each(batch: Batch, singles: Singles) -> Row:
+    """One problem's candidates, in the order in which they were judged."""
+    return f"{batch.problem.name}, one by one", ", ".join(f"{one:.2f} s" for one in singles.seconds), "–"
 
 
 def compared(found: Sequence[agreement.Agreement]) -> Iterator[Row]:

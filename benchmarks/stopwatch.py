@@ -32,6 +32,8 @@ from treesearch.evaluation.candidate import Candidate
 
 OTHER = "everything else"
 BUILDING = "compiler", "disassembler"
+SANITIZER, PROFILER = "compute-sanitizer", "ncu"
+PAUSES = "pauses"
 SETTING_UP = (
     "set-up: buffers and processes",
     "set-up: deck",
@@ -77,10 +79,10 @@ STEPS: tuple[tuple[object, str, str], ...] = (
     (conditions.Graphics, "before", "looking at the machine"),
     (conditions.Graphics, "after", "looking at the machine"),
     (clock, "speedup", "intervals"),
-    (evaluator.Evaluator, "inspect", "compute-sanitizer"),
-    (evaluator.Evaluator, "_profiled", "ncu"),
+    (evaluator.Evaluator, "inspect", SANITIZER),
+    (evaluator.Evaluator, "_profiled", PROFILER),
     (feedback, "text", "feedback"),
-    (time, "sleep", "pauses"),
+    (time, "sleep", PAUSES),
 )
 """What is wrapped: its owner, its name, and the step that its time counts for."""
 
@@ -96,7 +98,8 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        if threading.get_ident() != self._thread:
+        waits = name == PAUSES and self._open and self._open[-1] in (SANITIZER, PROFILER)  # for the tool's end
+        if threading.get_ident() != self._thread or waits:
             yield
             return
         self._turn()

@@ -122,6 +122,26 @@ def test_a_breakdown_leaves_out_what_takes_no_time() -> None:
     assert lines[2:] == ["| launches | 1.500 | 75.0 % |", "| pauses | 0.495 | 24.8 % |"]
 
 
+def test_promoted_candidates_are_told_apart() -> None:
+    one, other = Singles((4.0, 30.0), {"launches": 3.0}, (30.0,)), Singles((2.0, 2.5), {"launches": 1.0, "ncu": 2.0})
+    singles = evaluator.together([one, other])
+    assert singles == Singles((4.0, 30.0, 2.0, 2.5), {"launches": 4.0, "ncu": 2.0}, (30.0,))
+    rows = [(what, figure) for what, figure, _ in evaluator.latency(singles, "< 3 s")]
+    assert rows[0] == ("answer to verdict, median of 4", "3.25 s (quartiles 2.38 and 10.50)")
+    assert rows[1:] == [("… of 1 that were promoted", "30.00 s")]
+    assert [what for what, _, _ in evaluator.latency(other, "< 3 s")] == ["answer to verdict, median of 2"]
+
+
+def test_waiting_for_a_tool_counts_as_the_tools_time() -> None:
+    watch = stopwatch.Stopwatch()
+    with watch.step(stopwatch.SANITIZER), watch.step(stopwatch.PAUSES):
+        pass
+    assert stopwatch.PAUSES not in watch.take()
+    with watch.step("launches"), watch.step(stopwatch.PAUSES):
+        pass
+    assert stopwatch.PAUSES in watch.take()
+
+
 def test_agreement_is_with_those_tools_that_say_something() -> None:
     found = [Agreement("a", 1.0, 0.98, None), Agreement("b", 2.0, 2.1, None)]
     assert agreement.furthest(found, "do_bench") == pytest.approx(0.1 / 2.1)
