@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -205,7 +206,7 @@ class TestDevice:
     def test_a_bundle_for_another_device_is_refused_with_both_names(self, tmp_path: Path) -> None:
         path = away.packed(tmp_path, broken(1), name="A finer CPU")
         with pytest.raises(
-            UsageError, match=rf"for A finer CPU \(.*\), and this is {device.cpu().name} \(.*any-device"
+            UsageError, match=rf"for A finer CPU \(.*\), and this is {re.escape(device.cpu().name)} \(.*any-device"
         ):
             silently(path)
         assert not bundle.results_of(path).exists()
