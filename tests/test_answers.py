@@ -8,7 +8,6 @@ import time
 import pytest
 
 from treesearch.answers import (
-    DUPLICATE_THRESHOLD,
     LARGEST_SPEEDUP,
     MECHANISM_LIMIT,
     RISK_LIMIT,
@@ -17,7 +16,6 @@ from treesearch.answers import (
     code,
     ends_in_code,
     ideas,
-    near_duplicate,
 )
 from treesearch.records import Category, Idea
 
@@ -283,71 +281,3 @@ def test_a_source_can_be_stored_whatever_the_model_wrote() -> None:
 )
 def test_an_answer_that_stops_within_a_code_block_was_cut_off(text: str, cut_off: bool) -> None:
     assert ends_in_code(text) is cut_off
-
-
-# ── near-duplicates ─────────────────────────────────────────────────────────────────────────────
-
-STREAM = Idea(
-    "Non-temporal stores for the output",
-    Category.MEMORY,
-    "Write the output with streaming stores so that lines are not read before they are overwritten.",
-    1.3,
-    "",
-)
-STREAM_AGAIN = Idea(
-    "Use streaming stores for outputs",
-    Category.MEMORY,
-    "Writing the output with non-temporal streaming stores, so the lines are not read before being overwritten.",
-    1.5,
-    "Slower in cache.",
-)
-PREFETCH = Idea(
-    "Prefetch the next row of the input",
-    Category.ASYNCHRONY,
-    "Issue software prefetches for the next row while the current row is computed, so that its lines are in L1.",
-    1.1,
-    "",
-)
-PREFETCH_OUTPUT = Idea(
-    "Prefetch the output with write intent",
-    Category.MEMORY,
-    "Prefetch lines of the output before they are written, so that the stores do not wait for ownership.",
-    1.1,
-    "",
-)
-
-
-def test_a_reworded_idea_is_a_near_duplicate() -> None:
-    assert near_duplicate(STREAM_AGAIN, [PREFETCH, STREAM]) is STREAM
-    assert near_duplicate(STREAM, [PREFETCH, STREAM_AGAIN]) is STREAM_AGAIN
-
-
-@pytest.mark.parametrize("other", [PREFETCH, PREFETCH_OUTPUT])
-def test_different_means_to_a_similar_end_are_different_ideas(other: Idea) -> None:
-    assert near_duplicate(STREAM, [other]) is None
-    assert near_duplicate(PREFETCH, [PREFETCH_OUTPUT]) is None
-
-
-def test_ideas_of_one_category_and_title_are_near_duplicates() -> None:
-    same = Idea("The output: non-temporal stores", Category.MEMORY, "Saves bandwidth.", 1.1, "")
-    elsewhere = Idea(same.title, Category.COMPUTE, "Other words entirely.", 1.1, "")
-    assert near_duplicate(same, [STREAM]) is STREAM
-    assert near_duplicate(elsewhere, [STREAM]) is None
-
-
-def test_the_nearest_of_several_duplicates_is_named() -> None:
-    assert near_duplicate(STREAM, [STREAM_AGAIN, STREAM]) is STREAM
-
-
-def test_nothing_duplicates_nothing() -> None:
-    assert near_duplicate(STREAM, []) is None
-
-
-@pytest.mark.parametrize(("shared", "duplicate"), [(3, True), (2, False)])
-def test_the_threshold_is_a_share_of_the_words_of_both(shared: int, duplicate: bool) -> None:
-    """`shared` of the one's three words are also in the other, which has five: 3/5 reaches 0.6, 2/6 does not."""
-    assert DUPLICATE_THRESHOLD == 0.6
-    words = ["tile", "pack", "mask", "peel", "swap"]
-    one = Idea("tile", Category.MEMORY, " ".join(words[1:shared] + ["hoist"] * (3 - shared)), 1.1, "")
-    other = Idea("tile", Category.COMPUTE, " ".join(words[1:]), 1.1, "")
-    assert (near_duplicate(one, [other]) is other) is duplicate

@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"events", "roofline"}),
     frozenset({"languages", "meter"}),
     frozenset({"problem"}),
-    frozenset({"answers", "feedback", "lineage"}),
+    frozenset({"answers", "feedback", "likeness", "lineage"}),
     frozenset({"prompts", "models", "archive"}),
     frozenset({"policies"}),
     frozenset({"evaluation"}),
@@ -69,6 +69,7 @@ STANDARD_LIBRARY_ONLY = (
     "meter",
     "answers",
     "feedback",
+    "likeness",
     "policies",
 )
 

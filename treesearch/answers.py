@@ -6,10 +6,9 @@ import difflib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 
 from treesearch.languages.language import LAUNCH, Entry
@@ -20,12 +19,6 @@ TITLE_LIMIT, MECHANISM_LIMIT, RISK_LIMIT, REFUTATION_LIMIT = 120, 2000, 500, 500
 
 SOURCE_LIMIT = 512 * 1024
 """Longest source text, in bytes of UTF-8."""
-
-DUPLICATE_THRESHOLD = 0.6
-"""Share of words two ideas have in common (Jaccard) from which they are called near-duplicates.
-
-Rewordings of one idea score 0.6 to 1; two ideas about the same loop by different means stay below 0.4.
-"""
 
 LARGEST_SPEEDUP = 1000.0
 """An idea that promises more has said nothing sensible."""
@@ -262,60 +255,3 @@ def _ratio(text: str) -> float:
     bounds = [float(bound) for bound in (match[1], match[3]) if bound]
     mean = sum(bounds) / len(bounds)
     return 1 + mean / 100 if match[2] or match[4] else mean
-
-
-# ── near-duplicates ─────────────────────────────────────────────────────────────────────────────
-
-_FILLER = frozenset(
-    "a an the and or of to in on at by for from with without into over per as is are be it its this that these "
-    "each every all one so then than which while where when instead use using used can will would should".split()
-)
-_WORD, _ENDING = re.compile(r"[^\W_]+"), re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
-
-
-def near_duplicate(idea: Idea, others: Iterable[Idea]) -> Idea | None:
-    """The one of `others` most like `idea`, if it is so alike (`DUPLICATE_THRESHOLD`) that both would lead
-    to the same kernel; else None. Ideas of one category with the same words in their titles always are."""
-    return Known(others).twin(idea)
-
-
-class Known:
-    """Ideas that others may repeat. Their words are worked out once, however many are compared with them."""
-
-    def __init__(self, ideas: Iterable[Idea] = ()) -> None:
-        self._gists = [(_gist(idea), idea) for idea in ideas]
-
-    def add(self, idea: Idea) -> None:
-        self._gists.append((_gist(idea), idea))
-
-    def twin(self, idea: Idea) -> Idea | None:
-        """As `near_duplicate` has it."""
-        gist = _gist(idea)
-        scored = [(_likeness(gist, other), place) for place, (other, _) in enumerate(self._gists)]
-        score, nearest = max(scored, key=lambda pair: pair[0], default=(0.0, 0))
-        return self._gists[nearest][1] if score >= DUPLICATE_THRESHOLD else None
-
-
-@dataclass(frozen=True)
-class _Gist:
-    category: Category
-    title: frozenset[str]
-    words: frozenset[str]
-
-
-@lru_cache(maxsize=1024)
-def _gist(idea: Idea) -> _Gist:
-    """The words of an idea: those about parents that stay are asked for again each round."""
-    return _Gist(idea.category, _words(idea.title), _words(f"{idea.title} {idea.mechanism}"))
-
-
-def _likeness(one: _Gist, other: _Gist) -> float:
-    if one.category is other.category and one.title == other.title:
-        return 1.0
-    shared = len(one.words & other.words)
-    return shared / max(len(one.words) + len(other.words) - shared, 1)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Meaningful words with common endings cut, so that `loads` and `loading` are one word."""
-    return frozenset(_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _FILLER)

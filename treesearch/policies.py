@@ -123,14 +123,18 @@ CHANCES = {"low": 0.8, "medium": 0.5, "high": 0.2}
 """Chance that an idea pays, by the first of these words in its `risk`; without one, as for `medium`."""
 
 
-def keep(ideas: Sequence[Idea], count: int) -> tuple[Idea, ...]:
+def keep(
+    ideas: Sequence[Idea], count: int, repeats: Callable[[Idea, Sequence[Idea]], bool] = lambda idea, kept: False
+) -> tuple[Idea, ...]:
     """At most `count` ideas: in turn the best expected, the boldest and the safest of those left, as often as needed.
 
-    Expected is the predicted gain times the chance of it, bold the largest predicted gain, safe the best chance.
+    Expected is the predicted gain times the chance of it, bold the largest predicted gain, safe the best chance. An
+    idea of which `repeats`, given those kept before it, says that it is not worth trying beside them comes last.
     """
     left, kept = list(ideas), list[Idea]()
     for place in range(min(count, len(left))):
-        kept.append(max(left, key=_TASTES[place % len(_TASTES)]))
+        fresh = [idea for idea in left if not repeats(idea, kept)]
+        kept.append(max(fresh or left, key=_TASTES[place % len(_TASTES)]))
         left.remove(kept[-1])
     return tuple(kept)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
 from functools import partial
 
-from treesearch import answers, policies, prompts
+from treesearch import answers, likeness, policies, prompts
 from treesearch.errors import AnswersExhausted, LimitReached, Waiting
 from treesearch.events import IdeasChosen, Moved, Step
 from treesearch.lineage import Conclusion, Lineage
@@ -71,15 +71,21 @@ def _propose(task: Task, number: int, parents: Sequence[Entry]) -> tuple[Proposa
         futures = [pool.submit(_ideas_about, task, number, share, known) for share in shares]
         wait(futures)
     raise_gravest([error for future in futures if (error := future.exception())])
+    answered = [future.result() for future in futures]
+    subjects = _subjects(task, answered)
     proposals = list(known.hand.proposals)
-    kept = answers.Known()
-    for share, future in zip(shares, futures, strict=True):
-        for thought in _sifted(task, share, future.result(), kept):
+    for share, thoughts in zip(shares, answered, strict=True):
+        kept = [proposal.idea for proposal in proposals if not proposal.dropped]
+        for thought in _sifted(task, share, thoughts, kept, subjects):
             place = len(proposals), share.parent.id, thought.answer
             proposals.append(Proposal(task.run.id, number, *place, thought.idea, thought.dropped))
-            if not thought.dropped:
-                kept.add(thought.idea)
     return tuple(proposals)
+
+
+def _subjects(task: Task, answered: Sequence[Sequence[Thought]]) -> likeness.Subjects:
+    """What ideas are about, told by the words of all that the run has had."""
+    earlier = (proposal.idea for proposal in task.archive.proposals(task.run.id))
+    return likeness.Subjects([*earlier, *(thought.idea for thoughts in answered for thought in thoughts)])
 
 
 def _shares(task: Task, parents: Sequence[Entry]) -> list[Share]:
@@ -89,30 +95,45 @@ def _shares(task: Task, parents: Sequence[Entry]) -> list[Share]:
     return [Share(index, parent, count) for index, (parent, count) in dealt if count]
 
 
-def _sifted(task: Task, share: Share, thoughts: Sequence[Thought], kept: answers.Known) -> Iterator[Thought]:
-    """The thoughts about a parent, dropped where they repeat those `kept` so far, or are not picked.
+def _sifted(
+    task: Task, share: Share, thoughts: Sequence[Thought], kept: Sequence[Idea], subjects: likeness.Subjects
+) -> tuple[Thought, ...]:
+    """The thoughts about a parent, dropped where they repeat those `kept` for parents before it, or are not picked.
 
-    What a replay has implementations of is all tried: it was picked when it was recorded.
+    Where there is a choice, what is picked is about something else than what is kept: answers about two parents often
+    have one idea in common. What a replay has implementations of is all tried: it was picked when it was recorded.
     """
     able = [
         thought if thought.dropped or task.implementable(share.parent, thought.idea) else _drop(thought, NOT_RECORDED)
         for thought in thoughts
     ]
     if task.replays:
-        for thought in able:
-            yield _unlike(thought, kept)
-        return
-    new = [_unlike(thought, kept) for thought in able]
-    picked = policies.keep([thought.idea for thought in new if not thought.dropped], share.count)
-    for thought in new:
-        yield thought if thought.dropped or thought.idea in picked else _drop(thought, NOT_PICKED)
+        return _distinct(able, kept)
+    known = likeness.Known(kept)
+    new = [_unlike(thought, known) for thought in able]
+    left = [thought.idea for thought in new if not thought.dropped]
+    best, tried = policies.keep(left, share.count), _picked(left, share, kept, subjects)
+    reasons = {idea: _sameness(idea, subjects, (*kept, *tried)) for idea in best} | dict.fromkeys(tried, "")
+    return tuple(
+        thought if thought.dropped else _drop(thought, reasons.get(thought.idea, NOT_PICKED)) for thought in new
+    )
+
+
+def _picked(ideas: Sequence[Idea], share: Share, kept: Sequence[Idea], subjects: likeness.Subjects) -> tuple[Idea, ...]:
+    return policies.keep(ideas, share.count, lambda idea, before: bool(subjects.shared(idea, (*kept, *before))))
+
+
+def _sameness(idea: Idea, subjects: likeness.Subjects, tried: Sequence[Idea]) -> str:
+    """Why one of the best ideas is passed over for another."""
+    same = subjects.shared(idea, tried)
+    return f"about the same as {same.title!r}, which is tried" if same else NOT_PICKED
 
 
 def _drop(thought: Thought, why: str) -> Thought:
     return Thought(thought.idea, thought.answer, why)
 
 
-def _unlike(thought: Thought, known: answers.Known) -> Thought:
+def _unlike(thought: Thought, known: likeness.Known) -> Thought:
     """The thought, dropped where it nearly repeats a known idea."""
     twin = None if thought.dropped else known.twin(thought.idea)
     return _drop(thought, f"near-duplicate of {twin.title!r}") if twin else thought
@@ -158,7 +179,7 @@ def _ask(
 
 def _permitted(thought: Thought, bans: Sequence[Decision]) -> Thought:
     """The thought, dropped where it nearly repeats a banned idea."""
-    twin = answers.near_duplicate(thought.idea, [ban.idea for ban in bans])
+    twin = likeness.near_duplicate(thought.idea, [ban.idea for ban in bans])
     return _drop(thought, f"near-duplicate of {twin.title!r}, which is banned") if twin else thought
 
 
@@ -173,7 +194,7 @@ def _tried(lineage: Lineage, parent: Entry) -> tuple[Idea, ...]:
 
 def _distinct(thoughts: Sequence[Thought], tried: Sequence[Idea]) -> tuple[Thought, ...]:
     """The thoughts in order, dropped where they nearly repeat what was tried or an earlier one of them."""
-    known, found = answers.Known(tried), list[Thought]()
+    known, found = likeness.Known(tried), list[Thought]()
     for thought in thoughts:
         found.append(_unlike(thought, known))
         if not found[-1].dropped:
