@@ -324,6 +324,14 @@ def test_baselines_are_told_where_the_parent_has_no_timing() -> None:
     assert "PyTorch eager takes 4 ms, torch.compile 2.5 ms." in text
 
 
+def test_only_where_outputs_are_numbers_of_their_own_it_is_said_how_quiet_ones_are_judged() -> None:
+    *operands, out = PROBLEM.signature.arguments
+    sums = replace(PROBLEM, signature=Signature((*operands, replace(out, shape=(1024, 1)))))
+    said = "small beside the largest are judged as such a row as well,\n  and may be as far off"
+    assert said in prompts.repair(sums, CPP, DEVICE, WRONG, HALF)
+    assert said not in ask_repair(WRONG)
+
+
 def test_a_missing_baseline_is_said() -> None:
     assert STEP.evaluation is not None
     assert STEP.evaluation.measurement is not None

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from treesearch.evaluation import answers, verify
-from treesearch.evaluation.answers import compared, rows
+from treesearch.evaluation import rows as rows_module
+from treesearch.evaluation import verify
+from treesearch.evaluation.answers import compared
 from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import Check
+from treesearch.evaluation.rows import rows
+from treesearch.evaluation.stress import JOLT
 from treesearch.records import Argument, Problem, Role, Signature
 
 
@@ -173,6 +176,63 @@ def test_short_rows_are_joined_until_they_have_an_error_to_speak_of() -> None:
     assert rows(torch.tensor(1.0)).shape == (1, 1)
 
 
+def of_numbers(
+    got: torch.Tensor, expected: torch.Tensor, moved: torch.Tensor, *, own: float = 0.0, tolerance: float = 1e-2
+) -> str:
+    """What is wrong with `got`, where rounded operands move the answer by `moved` and the reference errs by `own`."""
+    answers = compared([expected + own], [expected.double()], {0: [expected.double() + moved]})
+    return verify.check(problem_of(expected, tolerance=tolerance), "wide", answers, [got]).failure
+
+
+LOUD_AND_QUIET = torch.cat([1000 + draw(64), 1 + draw(64).abs(), torch.zeros(64)])
+"""Results of their own: in one row, the second third is nothing beside the first."""
+
+
+@pytest.mark.parametrize("shape", [(192,), (192, 1), (96, 2)])
+def test_what_is_small_beside_the_largest_number_counts_as_well(shape: tuple[int, ...]) -> None:
+    expected = LOUD_AND_QUIET.reshape(shape)
+    got = torch.where(expected < 100, 0, expected)
+    assert judged(got, expected, stratum="wide").failure == "", "by rows alone it is right"
+    failure = of_numbers(got, expected, torch.zeros(shape))
+    assert "the 128 of 192 elements of magnitude " in failure
+    assert "‖error‖ ÷ ‖reference‖ is 1 (eager's own: 0)\nshape (" in failure
+    assert "64 elements are wrong" in failure
+    assert of_numbers(expected * 1.009, expected, torch.zeros(shape)) == ""
+    assert of_numbers(torch.where(expected < 100, expected * 1.011, expected), expected, torch.zeros(shape))
+
+
+def test_numbers_of_several_rows_are_judged_together() -> None:
+    expected = LOUD_AND_QUIET.repeat(2).reshape(2, 192, 1)
+    got = torch.where(expected < 100, 0, expected)
+    assert len(rows(got)) == 2
+    assert "the 256 of 384 elements" in of_numbers(got, expected, torch.zeros(2, 192, 1))
+
+
+@pytest.mark.parametrize(("size", "right"), [(0.99, True), (1.01, False)])
+def test_a_part_may_move_as_far_as_operands_do_that_are_off_by_the_tolerance(size: float, right: bool) -> None:
+    moved = torch.where(LOUD_AND_QUIET < 100, 0.3, 0.0)
+    got = LOUD_AND_QUIET + size * moved * 1e-2 / JOLT
+    assert (of_numbers(got, LOUD_AND_QUIET, moved) == "") is right
+
+
+@pytest.mark.parametrize(("times", "right"), [(3.99, True), (4.01, False)])
+def test_a_part_may_err_four_times_as_much_as_eager_does(times: float, right: bool) -> None:
+    got = torch.where(LOUD_AND_QUIET < 100, LOUD_AND_QUIET + times * 0.5, LOUD_AND_QUIET)
+    assert (of_numbers(got, LOUD_AND_QUIET, torch.zeros(192), own=0.5) == "") is right
+
+
+@pytest.mark.parametrize(("size", "right"), [(1e-5, True), (1.0, False)])
+def test_a_part_that_is_nothing_beside_the_whole_is_judged_absolutely(size: float, right: bool) -> None:
+    expected = torch.cat([1e6 + draw(64), torch.zeros(64)])
+    got = torch.cat([expected[:64], torch.full((64,), size)])
+    assert (of_numbers(got, expected, torch.zeros(128)) == "") is right
+
+
+def test_fewer_than_a_row_of_quiet_numbers_is_no_part() -> None:
+    expected = torch.cat([1000 + draw(64), torch.ones(31)])
+    assert of_numbers(torch.cat([expected[:64], torch.zeros(31)]), expected, torch.zeros(95)) == ""
+
+
 def test_a_number_is_judged_like_a_row_of_one() -> None:
     assert not judged(torch.tensor(100.5), torch.tensor(100.0)).failure
     assert "at (): got 102, expected 100" in judged(torch.tensor(102.0), torch.tensor(100.0)).failure
@@ -243,7 +303,7 @@ def test_a_wrong_row_is_found_in_whatever_block_it_is(monkeypatch: pytest.Monkey
     got = expected.clone()
     got[row, 5] += 9
     whole = judged(got, expected), judged(got, expected, stratum="wide")
-    monkeypatch.setattr(answers, "BLOCK", {"cpu": 3 * 64 + 1})
+    monkeypatch.setattr(rows_module, "BLOCK", {"cpu": 3 * 64 + 1})
     assert (judged(got, expected), judged(got, expected, stratum="wide")) == whole
     assert f"({row}, 5)" in whole[0].failure
     assert judged(expected, expected) == verify.Checked(0.0, 0.0, elementwise=0.0)

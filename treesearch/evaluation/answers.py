@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import torch
 
+from treesearch.evaluation.quiet import Parts, parts
+from treesearch.evaluation.rows import blocks
 from treesearch.evaluation.threads import single_threaded
 
-SHORTEST_ROW = 32
-"""Rows shorter than this are joined with their neighbours: a lone near-zero element has no relative error."""
-BLOCK = {"cpu": 1 << 16, "cuda": 1 << 26}
-"""Elements that are compared at a time: on a CPU few enough for its caches, on a GPU as many as leave it memory."""
+NONE: Mapping[int, Sequence[torch.Tensor]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,17 @@ class Answers:
     """None for integer outputs."""
     own_largest: tuple[float, ...]
     """Largest error of the reference's own answer in any element; 0 for integer outputs."""
+    parts: tuple[Parts | None, ...]
+    """None where elements are not results of their own, or it is not known how far rounded operands move them."""
 
 
-def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) -> Answers:
-    """Answers from the reference's own outputs and the float64 ones."""
+def compared(
+    eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], moved: Mapping[int, Sequence[torch.Tensor]] = NONE
+) -> Answers:
+    """Answers from the reference's own outputs and the float64 ones.
+
+    `moved` has, by the places of outputs of single numbers, what they were where operands had been rounded.
+    """
     norms: list[Norms | None] = []
     largest = []
     for own, want in zip(eager, expected, strict=True):
@@ -50,7 +57,8 @@ def compared(eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]) ->
             seen = [_seen(got, wanted) for got, wanted in blocks(own, want)]
         norms.append(Norms(torch.cat([one.expected for one, _ in seen]), torch.cat([one.own for one, _ in seen])))
         largest.append(max(most for _, most in seen))
-    return Answers(tuple(expected), tuple(norms), tuple(largest))
+    known = [parts(expected[place], eager[place], moved.get(place, ())) for place in range(len(expected))]
+    return Answers(tuple(expected), tuple(norms), tuple(largest), tuple(known))
 
 
 def _seen(own: torch.Tensor, expected: torch.Tensor) -> tuple[Norms, float]:
@@ -63,20 +71,3 @@ def magnitude(tensor: torch.Tensor) -> float:
     """Largest magnitude of floating-point elements; infinity where one of them is no number."""
     least, most = (float(end) for end in torch.aminmax(tensor))
     return max(-least, most) if least == least else math.inf
-
-
-def blocks(out: torch.Tensor, expected: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Rows of both, so many at a time. Their difference is float64, as `expected` is."""
-    got, wanted = rows(out), rows(expected)
-    count = max(1, BLOCK[out.device.type] // got.shape[1])
-    return zip(torch.split(got, count), torch.split(wanted, count), strict=True)
-
-
-def rows(tensor: torch.Tensor) -> torch.Tensor:
-    """Two-dimensional view: rows of the last dimension, joined with earlier dimensions while too short."""
-    axis = tensor.dim()
-    length = 1
-    while axis > 0 and length < SHORTEST_ROW:
-        axis -= 1
-        length *= tensor.shape[axis]
-    return tensor.reshape(-1, length)

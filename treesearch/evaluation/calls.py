@@ -49,6 +49,8 @@ KEPT_SHARE = 0.3
 MOST_EXCITABLE, MOST_MOVED = 8, 0.75
 """How many times as far as its operands an answer may move, or by what share of the tolerance, where weights are not
 those that a problem starts with."""
+ROUNDINGS = 2
+"""How often operands are rounded to see how far that moves an answer of single numbers."""
 
 
 class Call:
@@ -144,7 +146,7 @@ class Drawer:
         call = Call(self, kind, seed, scale, checked=True, model_seed=model_seed)
         try:
             inputs, state = self._drawn(call)
-            answers, largest = self._solve(call.model_seed, inputs, state)
+            answers, largest = self._solve(call, inputs, state)
         except ProblemError:
             if kind == NOMINAL:
                 raise
@@ -169,7 +171,7 @@ class Drawer:
         return self._arrange(*self._drawn(call))
 
     def answers(self, call: Call) -> Answers:
-        return self._solve(call.model_seed, *self._drawn(call))[0]
+        return self._solve(call, *self._drawn(call))[0]
 
     def depends_on_mode(self, call: Call) -> bool:
         """Whether the reference answers a call otherwise after `.eval()`, by more than rounding, or not at all."""
@@ -182,13 +184,32 @@ class Drawer:
         pairs = zip(trained, evaluated, strict=True)
         return not all(torch.allclose(one, other, rtol=JOLT, atol=JOLT, equal_nan=True) for one, other in pairs)
 
-    def _solve(self, seed: int, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
+    def _solve(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
-        eager = self._forward(state, seed, inputs)
-        expected = self._exact(state, seed, inputs) or _widened(eager)
+        eager = self._forward(state, call.model_seed, inputs)
+        expected = self._exact(state, call.model_seed, inputs) or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
-        return compared(eager, expected), largest
+        return compared(eager, expected, self._moved(call, inputs, state)), largest
+
+    def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
+        """What rounded operands answer, by the places of outputs of single numbers; nothing where they are refused."""
+        outputs = enumerate(self.problem.signature.of(Role.OUTPUT))
+        places = [place for place, output in outputs if output.holds_numbers]
+        try:
+            answers = [self._rounded(call, inputs, state, number) for number in range(ROUNDINGS if places else 0)]
+        except ProblemError:
+            return {}
+        return {place: [outputs[place] for outputs in answers] for place in places}
+
+    def _rounded(
+        self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], number: int = 0
+    ) -> list[torch.Tensor]:
+        """The answer where each number of the operands is rounded, up or down."""
+        generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3 + number)
+        rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
+        about = {name: jolted(tensor, generator) for name, tensor in state.items()}, call.model_seed, rounded
+        return self._exact(*about) or _widened(self._forward(*about))
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
         """Inputs, and parameters and buffers by dotted name."""
@@ -242,10 +263,7 @@ class Drawer:
     def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
         wrong: recurrent networks of random weights are that way, and rows of a product that nearly cancel."""
-        generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3)
-        rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
-        about = {name: jolted(tensor, generator) for name, tensor in state.items()}, call.model_seed, rounded
-        moved = compared(self._exact(*about) or _widened(self._forward(*about)), answers.expected).norms
+        moved = compared(self._rounded(call, inputs, state), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
 

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 import torch
 
-from treesearch.evaluation.answers import Answers, Norms, blocks, rows
+from treesearch.evaluation.answers import Answers, Norms
 from treesearch.evaluation.buffers import as_words
 from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import NONE, Check, Checks
-from treesearch.records import Problem, Role
+from treesearch.evaluation.quiet import Parts
+from treesearch.evaluation.rows import blocks, rows
+from treesearch.evaluation.stress import JOLT
+from treesearch.records import SHORTEST_ROW, Problem, Role
 
 EAGER_FACTOR = 4.0
 """A kernel may err this many times as much as the reference itself does, where that exceeds the tolerance."""
@@ -48,13 +51,14 @@ def check(
     """Judge the outputs of one call.
 
     Floating-point outputs: per row of the last dimension, ‖error‖ ≤ max(tolerance · ‖reference‖, 4 × the
-    reference's own ‖error‖), zero rows absolutely; nominal calls also elementwise, like torch.allclose with
-    the tolerance as both rtol and atol. Other outputs must be equal. What is not finite is wrong in any case.
+    reference's own ‖error‖), zero rows absolutely; of outputs of single numbers the same per part (`quiet.py`), where
+    operands that are off by the tolerance are excused as well; nominal calls also elementwise, like torch.allclose
+    with the tolerance as both rtol and atol. Other outputs must be equal. What is not finite is wrong in any case.
     """
     worst, eager_worst, elementwise = 0.0, 0.0, 0.0
     names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
-    owns = zip(answers.norms, answers.own_largest, strict=True)
-    for name, out, expected, (norms, own_largest) in zip(names, outputs, answers.expected, owns, strict=True):
+    owns = zip(answers.norms, answers.own_largest, answers.parts, strict=True)
+    for name, out, expected, (norms, own_largest, parts) in zip(names, outputs, answers.expected, owns, strict=True):
         where = f"output {name} of {'an' if stratum[:1] in VOWELS else 'a'} {stratum} call"
         if norms is None:
             if failure := _unequal(out, expected):
@@ -64,6 +68,9 @@ def check(
         if stratum == NOMINAL:
             elementwise = max(elementwise, *(_largest(*block) for block in blocks(out, expected)))
         checked = _check(out, expected, errors, norms, problem.tolerance, without)
+        if parts and not checked.failure and Check.ROWS not in without:
+            failure = _quiet(out, expected, parts, problem.tolerance)
+            checked = Checked(checked.worst_error, checked.eager_error, failure)
         if stratum == NOMINAL and not checked.failure and Check.ELEMENTS not in without:
             failure = _elementwise(out, expected, errors, own_largest, problem.tolerance)
             checked = Checked(checked.worst_error, checked.eager_error, failure)
@@ -118,6 +125,29 @@ def _check(
         wrong = (rows(out - expected).abs() >= share[:, None]) & beyond[:, None]
         return Checked(worst, eager_worst, f"{failure}\n{_first_wrong(out, expected, wrong)}")
     return Checked(worst, eager_worst)
+
+
+def _quiet(out: torch.Tensor, expected: torch.Tensor, parts: Parts, tolerance: float) -> str:
+    """What is wrong with the first part that errs too much, from the loudest down."""
+    error = parts.squares(out - expected)
+    backward = (tolerance / JOLT) ** 2 * parts.moved
+    allowed = torch.stack([tolerance**2 * parts.expected, EAGER_FACTOR**2 * parts.own, backward]).amax(dim=0)
+    mean = parts.expected / parts.count.clamp_min(1)
+    zero = mean <= max(ZERO**2 * float(mean[0]), UNDERFLOW**2)
+    allowed[zero] = allowed[zero].clamp_min(tolerance**2)
+    beyond = (error > allowed) & (parts.count >= SHORTEST_ROW)
+    if not bool(beyond.any()):
+        return ""
+    part = int(beyond.nonzero()[0])
+    count, wanted = int(parts.count[part]), float(parts.expected[part])
+    relative, own = (math.sqrt(float(of[part]) / wanted) if wanted else math.inf for of in (error, parts.own))
+    inside = parts.inside(part).reshape(expected.shape)
+    wrong = inside & ((out - expected).abs() >= (1 - ROUNDING) * math.sqrt(float(allowed[part]) / count))
+    return (
+        f"the {count} of {out.numel()} elements of magnitude {float(expected[inside].abs().max()):.3g} and less are, "
+        f"taken together, beyond the tolerance of {tolerance:g}: ‖error‖ ÷ ‖reference‖ is {relative:.3g} (eager's own: "
+        f"{own:.2g})\n{_first_wrong(out, expected, wrong)}"
+    )
 
 
 def _elementwise(

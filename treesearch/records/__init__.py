@@ -25,10 +25,11 @@ from treesearch.records.evaluations import (
     Timing,
 )
 from treesearch.records.kernels import Category, Decision, Edge, Idea, Kernel, Proposal, Relation, Verb
-from treesearch.records.problems import Argument, Problem, Role, Signature
+from treesearch.records.problems import SHORTEST_ROW, Argument, Problem, Role, Signature, row_length
 from treesearch.records.runs import Config, Round, Run, RunState
 
 __all__ = [
+    "SHORTEST_ROW",
     "Accuracy",
     "Answer",
     "Argument",
@@ -75,4 +76,5 @@ __all__ = [
     "Usage",
     "Verb",
     "digest",
+    "row_length",
 ]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
 
 from treesearch.records.digest import digest
+
+SHORTEST_ROW = 32
+"""Shorter rows of an output are joined with their neighbours: a lone near-zero element has no relative error."""
 
 
 class Role(StrEnum):
@@ -34,6 +38,22 @@ class Argument:
         """Bytes of its tensor; torch's names say the width in bits, and `bool` is the exception."""
         bits = re.search(r"\d+", self.dtype)
         return prod(self.shape) * (int(bits[0]) // 8 if bits else 1)
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether its elements are results of their own: in floating point, and one row or of last dimension 1."""
+        count = prod(self.shape)
+        alone = count >= 2 * SHORTEST_ROW and (self.shape[-1] == 1 or row_length(self.shape) == count)
+        return alone and "float" in self.dtype
+
+
+def row_length(shape: Sequence[int]) -> int:
+    """Elements of a row: the last dimension, joined with earlier ones while it is shorter than `SHORTEST_ROW`."""
+    axis, length = len(shape), 1
+    while axis > 0 and length < SHORTEST_ROW:
+        axis -= 1
+        length *= shape[axis]
+    return length
 
 
 @dataclass(frozen=True)
