@@ -11,7 +11,6 @@ from treesearch.evaluation.answers import compared
 from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.rows import rows
-from treesearch.evaluation.stress import JOLT
 from treesearch.records import Argument, Problem, Role, Signature
 
 
@@ -179,7 +178,7 @@ def test_short_rows_are_joined_until_they_have_an_error_to_speak_of() -> None:
 def of_numbers(
     got: torch.Tensor, expected: torch.Tensor, moved: torch.Tensor, *, own: float = 0.0, tolerance: float = 1e-2
 ) -> str:
-    """What is wrong with `got`, where rounded operands move the answer by `moved` and the reference errs by `own`."""
+    """What is wrong with `got`, where operands that are off move answers by `moved`; the reference errs by `own`."""
     answers = compared([expected + own], [expected.double()], {0: [expected.double() + moved]})
     return verify.check(problem_of(expected, tolerance=tolerance), "wide", answers, [got]).failure
 
@@ -210,8 +209,8 @@ def test_numbers_of_several_rows_are_judged_together() -> None:
 
 @pytest.mark.parametrize(("size", "right"), [(0.99, True), (1.01, False)])
 def test_a_part_may_move_as_far_as_operands_do_that_are_off_by_the_tolerance(size: float, right: bool) -> None:
-    moved = torch.where(LOUD_AND_QUIET < 100, 0.3, 0.0)
-    got = LOUD_AND_QUIET + size * moved * 1e-2 / JOLT
+    moved = torch.where(LOUD_AND_QUIET < 100, 6.0, 0.0)
+    got = LOUD_AND_QUIET + size * moved
     assert (of_numbers(got, LOUD_AND_QUIET, moved) == "") is right
 
 
@@ -225,6 +224,13 @@ def test_a_part_may_err_four_times_as_much_as_eager_does(times: float, right: bo
 def test_a_part_that_is_nothing_beside_the_whole_is_judged_absolutely(size: float, right: bool) -> None:
     expected = torch.cat([1e6 + draw(64), torch.zeros(64)])
     got = torch.cat([expected[:64], torch.full((64,), size)])
+    assert (of_numbers(got, expected, torch.zeros(128)) == "") is right
+
+
+@pytest.mark.parametrize(("steps", "right"), [(0.99, True), (1.01, False)])
+def test_nobody_is_held_to_less_than_float16_can_tell(steps: float, right: bool) -> None:
+    expected = torch.cat([1e-2 * (1 + draw(64).abs()), torch.full((64,), 1e-6)])
+    got = torch.cat([expected[:64], expected[64:] + steps * 2.0**-24])
     assert (of_numbers(got, expected, torch.zeros(128)) == "") is right
 
 

@@ -36,7 +36,7 @@ class Answers:
     own_largest: tuple[float, ...]
     """Largest error of the reference's own answer in any element; 0 for integer outputs."""
     parts: tuple[Parts | None, ...]
-    """None where elements are not results of their own, or it is not known how far rounded operands move them."""
+    """None where elements are not results of their own, or it is not known how far operands move them."""
 
 
 def compared(
@@ -44,7 +44,7 @@ def compared(
 ) -> Answers:
     """Answers from the reference's own outputs and the float64 ones.
 
-    `moved` has, by the places of outputs of single numbers, what they were where operands had been rounded.
+    `moved` has, by the places of outputs of single numbers, what they are where operands are off by the tolerance.
     """
     norms: list[Norms | None] = []
     largest = []

@@ -49,8 +49,8 @@ KEPT_SHARE = 0.3
 MOST_EXCITABLE, MOST_MOVED = 8, 0.75
 """How many times as far as its operands an answer may move, or by what share of the tolerance, where weights are not
 those that a problem starts with."""
-ROUNDINGS = 2
-"""How often operands are rounded to see how far that moves an answer of single numbers."""
+JOLTS = 2
+"""How often operands are put off by the tolerance to see how far that moves an answer of single numbers."""
 
 
 class Call:
@@ -193,22 +193,24 @@ class Drawer:
         return compared(eager, expected, self._moved(call, inputs, state)), largest
 
     def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
-        """What rounded operands answer, by the places of outputs of single numbers; nothing where they are refused."""
+        """What operands that are off by the tolerance answer, by the places of outputs of single numbers; nothing where
+        the reference refuses them."""
         outputs = enumerate(self.problem.signature.of(Role.OUTPUT))
         places = [place for place, output in outputs if output.holds_numbers]
+        numbers = range(JOLTS if places else 0)
         try:
-            answers = [self._rounded(call, inputs, state, number) for number in range(ROUNDINGS if places else 0)]
+            answers = [self._jolted(call, inputs, state, self.problem.tolerance, number) for number in numbers]
         except ProblemError:
             return {}
         return {place: [outputs[place] for outputs in answers] for place in places}
 
-    def _rounded(
-        self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], number: int = 0
+    def _jolted(
+        self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], share: float, number: int = 0
     ) -> list[torch.Tensor]:
-        """The answer where each number of the operands is rounded, up or down."""
+        """The answer where each number of the operands is off, up or down, by a share of it."""
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3 + number)
-        rounded = [jolted(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
-        about = {name: jolted(tensor, generator) for name, tensor in state.items()}, call.model_seed, rounded
+        moved = [jolted(value, generator, share) if isinstance(value, torch.Tensor) else value for value in inputs]
+        about = {name: jolted(tensor, generator, share) for name, tensor in state.items()}, call.model_seed, moved
         return self._exact(*about) or _widened(self._forward(*about))
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
@@ -263,7 +265,7 @@ class Drawer:
     def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
         wrong: recurrent networks of random weights are that way, and rows of a product that nearly cancel."""
-        moved = compared(self._rounded(call, inputs, state), answers.expected).norms
+        moved = compared(self._jolted(call, inputs, state, JOLT), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
 

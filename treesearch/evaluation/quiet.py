@@ -5,7 +5,8 @@ elements. So its *parts* are judged too: all elements below some power of two, b
 
 What a part may err by has to allow for cancellation, where honest kernels err by a rounding of their operands rather
 than of the answer: it may move as far as it does when operands are off by the tolerance, which is the backward error
-of numerical analysis (Higham, "Accuracy and Stability of Numerical Algorithms", section 1.5).
+of numerical analysis (Higham, "Accuracy and Stability of Numerical Algorithms", section 1.5). Nor is anybody held to
+less than float16 can tell.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Parts:
     own: torch.Tensor
     """Squared error of the reference's own answer."""
     moved: torch.Tensor
-    """How far, squared, the answer moved where its operands were rounded (`stress.JOLT`), on average."""
+    """How far, squared, the answer moved where its operands were off by the tolerance, on average."""
 
     def squares(self, error: torch.Tensor) -> torch.Tensor:
         """Sum of the squares of `error`, one for each of the output's elements, over each part."""
@@ -42,7 +43,7 @@ class Parts:
 
 
 def parts(expected: torch.Tensor, own: torch.Tensor, moved: Sequence[torch.Tensor]) -> Parts | None:
-    """The parts of an output, given the reference's own and what rounded operands answered; None without those."""
+    """The parts of an output, given the reference's own and those to operands that are off; None without these."""
     if not moved:
         return None
     exponent = torch.frexp(expected.flatten().abs()).exponent

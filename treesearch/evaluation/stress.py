@@ -239,12 +239,12 @@ def turned(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.where(torch.rand(tensor.shape, generator=generator, device=tensor.device) < 1 / 3, -tensor, tensor)
 
 
-def jolted(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """As if each number had been rounded, up or down; what is not floating-point stays."""
+def jolted(tensor: torch.Tensor, generator: torch.Generator, share: float = JOLT) -> torch.Tensor:
+    """As if each number had been rounded, up or down, by a share of it; what is not floating-point stays."""
     if not tensor.is_floating_point():
         return tensor
     signs = torch.randint(0, 2, tensor.shape, generator=generator, device=tensor.device) * 2 - 1
-    moved: torch.Tensor = tensor.double() * (1.0 + JOLT * signs)
+    moved: torch.Tensor = tensor.double() * (1.0 + share * signs)
     return moved.to(tensor.dtype)
 
 
