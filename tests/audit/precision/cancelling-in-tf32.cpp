@@ -1,4 +1,4 @@
-// honest: operands rounded to bfloat16; sums that nearly cancel are far off beside themselves, not beside their terms
+// honest: operands rounded as TF32 does; sums that nearly cancel are far off beside themselves, not beside their terms
 // problem: matrix_vector
 // verdict: verified
 #include "problem.h"
@@ -8,7 +8,7 @@
 static float rounded(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
-    bits = (bits + (1u << 15)) & ~((1u << 16) - 1);
+    bits = (bits + (1u << 12)) & ~((1u << 13) - 1);
     memcpy(&value, &bits, sizeof bits);
     return value;
 }
