@@ -19,8 +19,9 @@ from pathlib import Path
 from treesearch import resources
 from treesearch.archive import Archive
 from treesearch.errors import TreesearchError, UsageError
+from treesearch.likeness import Subjects
 from treesearch.lineage import Conclusion, Lineage, Outcome
-from treesearch.records import Answer, Category, Entry, Relation, Request, Run, Status
+from treesearch.records import Answer, Category, Entry, Proposal, Relation, Request, Run, Status
 
 Row = tuple[str, ...]
 
@@ -44,6 +45,7 @@ class Searched:
 
     run: Run
     lineage: Lineage
+    proposals: tuple[Proposal, ...]
     answered: tuple[tuple[Request, Answer], ...]
 
     @property
@@ -81,7 +83,9 @@ def read(archives: Sequence[str], names: Sequence[str] = ()) -> tuple[Searched, 
         with Archive(place, read_only=True) as archive:
             for run in reversed(archive.runs()):
                 if not names or run.id in names or run.problem_name in names:
-                    found[run.id] = Searched(run, archive.lineage(run.id), archive.answers(run.id))
+                    found[run.id] = Searched(
+                        run, archive.lineage(run.id), archive.proposals(run.id), archive.answers(run.id)
+                    )
     if not found:
         raise UsageError("No run is there to be looked at; `treesearch show --archive URL` lists those of an archive.")
     return tuple(found.values())
@@ -97,6 +101,7 @@ def report(found: Sequence[Searched]) -> str:
         ("Which kinds of ideas paid", categories(tried)),
         ("What was expected, and what came", predictions(tried)),
         ("Round by round", rounds(found)),
+        ("Which ideas came twice in a round", repeats(found)),
         ("Where winners came from", winners(found)),
         ("What failed, and what repairs did", repairs(found)),
         ("What was asked", asked(found)),
@@ -148,6 +153,30 @@ def _round(search: Searched, number: int) -> str:
     judged = search.of_round(number)
     verified = sum(entry.verified for entry in judged)
     return f"{times(search.best_until(number))}; {verified} of {len(judged)} right"
+
+
+def repeats(found: Sequence[Searched]) -> Iterator[Row]:
+    """Ideas about the subject of another that was tried in their round, and whether their parent had a choice."""
+    yield "problem", "ideas tried", "about the same as one before them in their round", "another was there"
+    for search in found:
+        tried = [one for one in search.proposals if not one.dropped]
+        again = [one for one in tried if _repeats(search.proposals, one)]
+        chosen = [one for one in again if _others(search.proposals, one)]
+        yield search.name, str(len(tried)), str(len(again)), f"{len(chosen)} of {len(again)}"
+
+
+def _repeats(proposals: Sequence[Proposal], one: Proposal, beside: Proposal | None = None) -> bool:
+    """Whether `one` is about the same as an idea that was tried before it (or before `beside`) in its round."""
+    place = beside or one
+    subjects = Subjects(other.idea for other in proposals if other.round <= one.round)
+    earlier = (other for other in proposals if other.round == one.round and other.ordinal < place.ordinal)
+    return bool(subjects.shared(one.idea, [other.idea for other in earlier if not other.dropped]))
+
+
+def _others(proposals: Sequence[Proposal], one: Proposal) -> bool:
+    """Whether the same answer had an idea that was not tried and about something else."""
+    left = (other for other in proposals if other.answer == one.answer and other.dropped)
+    return any(not _repeats(proposals, other, one) for other in left)
 
 
 def winners(found: Sequence[Searched]) -> Iterator[Row]:

@@ -76,6 +76,14 @@ def test_a_winner_is_told_with_the_way_to_it(layernorm: Searched) -> None:
     ]
 
 
+def test_ideas_that_come_twice_in_a_round_are_counted_once_and_a_lone_one_not_at_all(layernorm: Searched) -> None:
+    """Three first ideas of round 1 kept all of a sample in an SM; one of round 5 was another's, nearly word by word."""
+    assert cells(findings.table(findings.repeats([layernorm])), "layernorm") == ["28", "8", "3 of 8"]
+    alone = [one for one in layernorm.proposals if one.ordinal == 0]
+    shown = cells(findings.table(findings.repeats([replace(layernorm, proposals=tuple(alone))])), "layernorm")
+    assert shown == [str(sum(not one.dropped for one in alone)), "0", "0 of 0"]
+
+
 def test_repairs_count_with_what_had_failed(layernorm: Searched) -> None:
     table = findings.table(findings.repairs([layernorm]))
     assert cells(table, "crashed") == ["1", "1", "1", "1"]
