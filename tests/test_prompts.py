@@ -332,6 +332,15 @@ def test_only_where_outputs_are_numbers_of_their_own_it_is_said_how_quiet_ones_a
     assert said not in ask_repair(WRONG)
 
 
+def test_only_where_outputs_are_integers_it_is_said_which_of_them_are_excused() -> None:
+    *operands, out = PROBLEM.signature.arguments
+    bins = replace(PROBLEM, signature=Signature((*operands, out, replace(out, name="bins", dtype="int8"))))
+    said = "have to be equal. Elements\n  of them that hang on how float32 rounds are excused"
+    assert said in prompts.repair(bins, CPP, DEVICE, WRONG, HALF)
+    assert said not in ask_repair(WRONG)
+    assert "have to be equal.\n- Every call counts." in ask_repair(WRONG)
+
+
 def test_a_missing_baseline_is_said() -> None:
     assert STEP.evaluation is not None
     assert STEP.evaluation.measurement is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from collections.abc import Callable
 from typing import Any
 
@@ -114,3 +116,37 @@ def test_modes_are_torchs_and_the_models() -> None:
     assert contract.modes(model) != before
     model.requires_grad_(True)
     assert contract.modes(model) == before
+
+
+def mapped_twice() -> torch.Tensor:
+    """Two pages at four addresses."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p]
+    access, size = mmap.PROT_READ | mmap.PROT_WRITE, 2 * mmap.PAGESIZE
+    source = libc.mmap(None, size, access, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, -1, 0)
+    twice = libc.mmap(None, 2 * size, access, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    for place in (twice, twice + size):
+        assert libc.mremap(source, 0, size, 1 | 2, place) == place  # MREMAP_MAYMOVE | MREMAP_FIXED
+    return torch.frombuffer((ctypes.c_uint8 * (2 * size)).from_address(twice), dtype=torch.float32)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (16, -1), (4, 8, -1)])
+def test_memory_under_several_addresses_is_one(shape: tuple[int, ...]) -> None:
+    flat = mapped_twice()
+    flat[0] = 7
+    assert flat[flat.numel() // 2] == 7
+    with pytest.raises(contract.Broken, match="one piece of memory under several addresses"):
+        contract.refuse(flat.view(shape), [X], Answers(True).encoded())
+    half = flat.numel() // 2
+    with pytest.raises(contract.Broken, match="one piece of memory under several addresses"):
+        contract.refuse((flat[:half].view(shape), flat[half:].clone(), flat[half:]), [X], Answers(False).encoded())
+    contract.refuse((flat[:half].view(shape), flat[half:].clone()), [X], Answers(False).encoded())
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.float16, torch.float64, torch.complex64])
+def test_outputs_of_every_kind_and_form_are_apart(dtype: torch.dtype) -> None:
+    whole = torch.zeros(3, 5, 4096, dtype=dtype)
+    answers = whole, whole.clone().transpose(0, 2), whole.clone()[:, :, ::3], whole[:, :, 0].sum(), whole[:0].clone()
+    contract.refuse(answers, [X], Answers(False).encoded())

@@ -73,3 +73,18 @@ def test_a_process_that_is_gone_counts_nothing() -> None:
     gone.wait()
     assert processes.family(gone.pid) == (gone.pid,)
     assert processes.cpu_nanoseconds([gone.pid]) == 0
+
+
+def test_a_name_that_is_no_text_hides_nothing_about_a_process() -> None:
+    named = (
+        "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\xff\\xfe) R 1 \\n'); print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", named], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert not processes.stopped([process.pid])
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        assert processes.stopped([process.pid])
+        assert not processes.runnable([process.pid])
+        process.kill()

@@ -253,6 +253,23 @@ def test_integers_must_be_equal(dtype: torch.dtype) -> None:
     assert "1 of 20 elements differ, the first at (2, 3): got 0, expected 1" in judged(got, expected).failure
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.bool])
+def test_integers_that_hang_on_a_rounding_may_be_what_the_reference_or_moved_operands_say(dtype: torch.dtype) -> None:
+    expected = torch.zeros(3, 4, dtype=dtype)
+    own, moved = expected.clone(), expected.clone()
+    own[0, 1] = moved[2, 3] = 1
+    answers = compared([own], [expected], {0: [moved]})
+
+    def failure(*places: tuple[int, int]) -> str:
+        got = expected.clone()
+        for place in places:
+            got[place] = 1
+        return verify.check(problem_of(expected), NOMINAL, answers, [got]).failure
+
+    assert failure() == failure((0, 1)) == failure((2, 3)) == failure((0, 1), (2, 3)) == ""
+    assert "1 of 12 elements differ, the first at (1, 1): got 1, expected 0" in failure((0, 1), (1, 1))
+
+
 def test_a_bool_that_is_neither_0_nor_1_is_wrong() -> None:
     got = torch.full((4,), 2, dtype=torch.uint8).view(torch.bool)
     assert "got 2, expected 1" in judged(got, torch.ones(4, dtype=torch.bool)).failure

@@ -26,6 +26,16 @@ class Norms:
 
 
 @dataclass(frozen=True)
+class Undecided:
+    """Elements of an output that is not floating-point which hang on a rounding, as at the edge of two bins."""
+
+    places: torch.Tensor
+    """Indices into the flattened output."""
+    values: torch.Tensor
+    """What they may be beside what float64 says, one row for each way to round."""
+
+
+@dataclass(frozen=True)
 class Answers:
     """What a call's outputs should be, one item for each output."""
 
@@ -37,6 +47,8 @@ class Answers:
     """Largest error of the reference's own answer in any element; 0 for integer outputs."""
     parts: tuple[Parts | None, ...]
     """None where elements are not results of their own, or it is not known how far operands move them."""
+    undecided: tuple[Undecided | None, ...]
+    """None for floating-point outputs."""
 
 
 def compared(
@@ -44,7 +56,8 @@ def compared(
 ) -> Answers:
     """Answers from the reference's own outputs and the float64 ones.
 
-    `moved` has, by the places of outputs of single numbers, what they are where operands are off by the tolerance.
+    `moved` has, by the places of outputs, what they are where operands are off: for single numbers by the tolerance,
+    for what is not floating-point by what float32 leaves open.
     """
     norms: list[Norms | None] = []
     largest = []
@@ -57,8 +70,22 @@ def compared(
             seen = [_seen(got, wanted) for got, wanted in blocks(own, want)]
         norms.append(Norms(torch.cat([one.expected for one, _ in seen]), torch.cat([one.own for one, _ in seen])))
         largest.append(max(most for _, most in seen))
-    known = [parts(expected[place], eager[place], moved.get(place, ())) for place in range(len(expected))]
-    return Answers(tuple(expected), tuple(norms), tuple(largest), tuple(known))
+    others = [moved.get(place, ()) for place in range(len(expected))]
+    known = [
+        parts(want, own, other) if want.is_floating_point() else None
+        for want, own, other in zip(expected, eager, others, strict=True)
+    ]
+    undecided = [
+        None if want.is_floating_point() else _undecided(want, [own, *other])
+        for want, own, other in zip(expected, eager, others, strict=True)
+    ]
+    return Answers(tuple(expected), tuple(norms), tuple(largest), tuple(known), tuple(undecided))
+
+
+def _undecided(expected: torch.Tensor, others: Sequence[torch.Tensor]) -> Undecided:
+    flat = torch.stack([other.flatten() for other in others])
+    places = (flat != expected.flatten()).any(dim=0).nonzero().flatten()
+    return Undecided(places, flat[:, places])
 
 
 def _seen(own: torch.Tensor, expected: torch.Tensor) -> tuple[Norms, float]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
 import torch
 from torch import nn
@@ -28,6 +30,7 @@ from treesearch.evaluation.stress import (
     altered,
     faint,
     jolted,
+    nudged,
     perturbed,
     regained,
     shared_length,
@@ -49,8 +52,16 @@ KEPT_SHARE = 0.3
 MOST_EXCITABLE, MOST_MOVED = 8, 0.75
 """How many times as far as its operands an answer may move, or by what share of the tolerance, where weights are not
 those that a problem starts with."""
-JOLTS = 2
-"""How often operands are put off by the tolerance to see how far that moves an answer of single numbers."""
+MOVES = 3
+"""How often operands are put off, one way and the other, to see how far that moves an answer."""
+LEFT_OPEN = 2.0**-19
+"""By what share operands are put off to see which integers and truths hang on how float32 rounds: some of its steps."""
+
+
+class Move(Protocol):
+    """Puts the numbers of a tensor off, or, with the same generator's state, exactly as far the other way."""
+
+    def __call__(self, tensor: torch.Tensor, generator: torch.Generator, *, opposite: bool = False) -> torch.Tensor: ...
 
 
 class Call:
@@ -193,24 +204,36 @@ class Drawer:
         return compared(eager, expected, self._moved(call, inputs, state)), largest
 
     def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
-        """What operands that are off by the tolerance answer, by the places of outputs of single numbers; nothing where
-        the reference refuses them."""
-        outputs = enumerate(self.problem.signature.of(Role.OUTPUT))
-        places = [place for place, output in outputs if output.holds_numbers]
-        numbers = range(JOLTS if places else 0)
+        """What operands that are off answer, by the places of the outputs for which `compared` wants to know; nothing
+        where the reference refuses them."""
+        outputs = list(enumerate(self.problem.signature.of(Role.OUTPUT)))
+        numbers = [place for place, output in outputs if output.holds_numbers]
+        decisions = [place for place, output in outputs if not output.floating]
+        loosely, closely = partial(jolted, share=self.problem.tolerance), partial(nudged, share=LEFT_OPEN)
+        moved = self._moved_by(loosely, numbers, call, inputs, state)
+        return moved | self._moved_by(closely, decisions, call, inputs, state)
+
+    def _moved_by(
+        self, change: Move, places: list[int], call: Call, inputs: list[Value], state: dict[str, torch.Tensor]
+    ) -> dict[int, list[torch.Tensor]]:
+        """Each time once one way and once the other: what is at an edge is then beyond it once."""
+        ways = [(number, opposite) for number in range(MOVES if places else 0) for opposite in (False, True)]
         try:
-            answers = [self._jolted(call, inputs, state, self.problem.tolerance, number) for number in numbers]
+            answers = [
+                self._answered(partial(change, opposite=opposite), call, inputs, state, number)
+                for number, opposite in ways
+            ]
         except ProblemError:
             return {}
         return {place: [outputs[place] for outputs in answers] for place in places}
 
-    def _jolted(
-        self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], share: float, number: int = 0
+    def _answered(
+        self, change: Change, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], number: int = 0
     ) -> list[torch.Tensor]:
-        """The answer where each number of the operands is off, up or down, by a share of it."""
+        """The answer where each number of the operands is changed."""
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3 + number)
-        moved = [jolted(value, generator, share) if isinstance(value, torch.Tensor) else value for value in inputs]
-        about = {name: jolted(tensor, generator, share) for name, tensor in state.items()}, call.model_seed, moved
+        moved = [change(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
+        about = {name: change(tensor, generator) for name, tensor in state.items()}, call.model_seed, moved
         return self._exact(*about) or _widened(self._forward(*about))
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
@@ -265,7 +288,7 @@ class Drawer:
     def _excitable(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the answer depends on its operands so much that rounding them alone, as honest kernels do, makes it
         wrong: recurrent networks of random weights are that way, and rows of a product that nearly cancel."""
-        moved = compared(self._jolted(call, inputs, state, JOLT), answers.expected).norms
+        moved = compared(self._answered(jolted, call, inputs, state), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
 

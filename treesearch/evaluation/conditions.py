@@ -172,7 +172,7 @@ def _ticks(proc: Path) -> _Ticks | None:
 def _own_ticks(process: Path) -> int:
     """What a process has used, with its children that it has waited for; one that is gone counts nothing."""
     try:
-        return sum(map(int, (process / "stat").read_text().rpartition(") ")[2].split()[11:15]))
+        return sum(map(int, (process / "stat").read_text(errors="replace").rpartition(") ")[2].split()[11:15]))
     except (OSError, ValueError):
         return 0
 

@@ -59,7 +59,7 @@ def _states(process: int) -> str:
     states = ""
     with contextlib.suppress(OSError):  # it ended meanwhile
         for thread in Path(f"/proc/{process}/task").iterdir():
-            states += (thread / "stat").read_text().rpartition(") ")[2][:1]
+            states += (thread / "stat").read_text(errors="replace").rpartition(") ")[2][:1]
     return states
 
 

@@ -239,12 +239,24 @@ def turned(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return torch.where(torch.rand(tensor.shape, generator=generator, device=tensor.device) < 1 / 3, -tensor, tensor)
 
 
-def jolted(tensor: torch.Tensor, generator: torch.Generator, share: float = JOLT) -> torch.Tensor:
+def jolted(
+    tensor: torch.Tensor, generator: torch.Generator, *, share: float = JOLT, opposite: bool = False
+) -> torch.Tensor:
     """As if each number had been rounded, up or down, by a share of it; what is not floating-point stays."""
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, device=tensor.device) * 2 - 1
+    return _off(tensor, -signs if opposite else signs, share)
+
+
+def nudged(tensor: torch.Tensor, generator: torch.Generator, *, share: float, opposite: bool = False) -> torch.Tensor:
+    """Each number off, up or down, by as much as a share of it; what is not floating-point stays."""
+    drawn = 2 * torch.rand(tensor.shape, generator=generator, device=tensor.device) - 1
+    return _off(tensor, -drawn if opposite else drawn, share)
+
+
+def _off(tensor: torch.Tensor, directions: torch.Tensor, share: float) -> torch.Tensor:
     if not tensor.is_floating_point():
         return tensor
-    signs = torch.randint(0, 2, tensor.shape, generator=generator, device=tensor.device) * 2 - 1
-    moved: torch.Tensor = tensor.double() * (1.0 + share * signs)
+    moved: torch.Tensor = tensor.double() * (1.0 + share * directions)
     return moved.to(tensor.dtype)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from treesearch.evaluation.answers import Answers, Norms
+from treesearch.evaluation.answers import Answers, Norms, Undecided
 from treesearch.evaluation.buffers import as_words
 from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import NONE, Check, Checks
@@ -27,6 +27,8 @@ UNDERFLOW = torch.finfo(torch.float32).tiny
 """So does a row whose elements are this small on average: float32 has no more than a few bits for them, or none."""
 HALF_STEP = 2.0**-24
 """What lies between neighbours among the smallest numbers of float16: beside other numbers, nobody is held to less."""
+NOTHING = 1e-9
+"""A part of single numbers this small beside the whole, which float32 could not tell from it, is judged absolutely."""
 ROUNDING = 1e-6
 VOWELS = "aeiou"
 SHOWN = 4
@@ -54,15 +56,17 @@ def check(
     Floating-point outputs: per row of the last dimension, ‖error‖ ≤ max(tolerance · ‖reference‖, 4 × the
     reference's own ‖error‖), zero rows absolutely; of outputs of single numbers the same per part (`quiet.py`), where
     operands that are off by the tolerance are excused as well; nominal calls also elementwise, like torch.allclose
-    with the tolerance as both rtol and atol. Other outputs must be equal. What is not finite is wrong in any case.
+    with the tolerance as both rtol and atol. Other outputs must be equal, but for elements that hang on how float32
+    rounds. What is not finite is wrong in any case.
     """
     worst, eager_worst, elementwise = 0.0, 0.0, 0.0
     names = [argument.name for argument in problem.signature.of(Role.OUTPUT)]
-    owns = zip(answers.norms, answers.own_largest, answers.parts, strict=True)
-    for name, out, expected, (norms, own_largest, parts) in zip(names, outputs, answers.expected, owns, strict=True):
+    owns = zip(answers.norms, answers.own_largest, answers.parts, answers.undecided, strict=True)
+    for name, out, expected, own in zip(names, outputs, answers.expected, owns, strict=True):
+        norms, own_largest, parts, undecided = own
         where = f"output {name} of {'an' if stratum[:1] in VOWELS else 'a'} {stratum} call"
         if norms is None:
-            if failure := _unequal(out, expected):
+            if failure := _unequal(out, expected, undecided):
                 return Checked(worst, eager_worst, f"{where}: {failure}")
             continue
         errors = torch.cat([(got - wanted).norm(dim=1) for got, wanted in blocks(out, expected)])
@@ -134,7 +138,7 @@ def _quiet(out: torch.Tensor, expected: torch.Tensor, parts: Parts, tolerance: f
     excused = EAGER_FACTOR**2 * parts.own, parts.moved, HALF_STEP**2 * parts.count
     allowed = torch.stack([tolerance**2 * parts.expected, *excused]).amax(dim=0)
     mean = parts.expected / parts.count.clamp_min(1)
-    zero = mean <= max(ZERO**2 * float(mean[0]), UNDERFLOW**2)
+    zero = mean <= max(NOTHING**2 * float(mean[0]), UNDERFLOW**2)
     allowed[zero] = allowed[zero].clamp_min(tolerance**2)
     beyond = (error > allowed) & (parts.count >= SHORTEST_ROW)
     if not bool(beyond.any()):
@@ -204,18 +208,25 @@ def _not_finite(out: torch.Tensor, expected: torch.Tensor) -> str:
     )
 
 
-def _unequal(out: torch.Tensor, expected: torch.Tensor) -> str:
-    if expected.dtype is torch.bool:
-        out, expected = out.view(torch.uint8), expected.view(torch.uint8)
-    different = out != expected
+def _unequal(out: torch.Tensor, expected: torch.Tensor, undecided: Undecided | None) -> str:
+    out, expected = _as_numbers(out), _as_numbers(expected)
+    different = (out != expected).flatten()
+    if undecided:
+        may_be = _as_numbers(undecided.values)
+        different[undecided.places] &= (out.flatten()[undecided.places] != may_be).all(dim=0)
     if not bool(different.any()):
         return ""
-    flat = int(different.flatten().int().argmax())
+    flat = int(different.int().argmax())
     return (
         f"{int(different.sum())} of {out.numel()} elements differ, the first at {_position(flat, out)}: "
         f"got {out.flatten()[flat].item()}, expected {expected.flatten()[flat].item()}"
         f"\n{_first_wrong(out, expected, different)}"
     )
+
+
+def _as_numbers(tensor: torch.Tensor) -> torch.Tensor:
+    """Truths as the bytes that they are: torch takes any that is not 0 for true."""
+    return tensor.view(torch.uint8) if tensor.dtype is torch.bool else tensor
 
 
 def _first_wrong(out: torch.Tensor, expected: torch.Tensor, wrong: torch.Tensor) -> str:

@@ -40,11 +40,15 @@ class Argument:
         return prod(self.shape) * (int(bits[0]) // 8 if bits else 1)
 
     @property
+    def floating(self) -> bool:
+        return "float" in self.dtype
+
+    @property
     def holds_numbers(self) -> bool:
         """Whether its elements are results of their own: in floating point, and one row or of last dimension 1."""
         count = prod(self.shape)
         alone = count >= 2 * SHORTEST_ROW and (self.shape[-1] == 1 or row_length(self.shape) == count)
-        return alone and "float" in self.dtype
+        return alone and self.floating
 
 
 def row_length(shape: Sequence[int]) -> int:

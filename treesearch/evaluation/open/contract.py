@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
+from itertools import accumulate, combinations
 from typing import Any, Self
 
 import torch
 from torch import nn
 
 from treesearch.problem.reference import Reference, buffers, weights
+
+PAGE = 4096
+"""Bytes of memory that have one address together, at the least."""
 
 
 class Broken(Exception):
@@ -79,6 +82,10 @@ def refuse(returned: object, given: Sequence[object], wanted: Mapping[str, Any] 
     for one, two in found.meeting:
         if [one, two] not in allowed.meeting and _common(outputs[one], outputs[two]):
             raise Broken(f"outputs {one} and {two} have memory in common, and the reference's have not")
+    known = {*allowed.given, *allowed.spread, *(place for pair in allowed.meeting for place in pair)}
+    rest = [one for place, one in enumerate(outputs) if place not in known and isinstance(one, torch.Tensor)]
+    if not _apart(rest):
+        raise Broken("pages of the outputs are one piece of memory under several addresses")
 
 
 class Belongings:
@@ -155,6 +162,27 @@ def _common(one: torch.Tensor, other: torch.Tensor) -> bool:
         written = one.detach()
         written.fill_(math.nan) if one.is_floating_point() or one.is_complex() else written.bitwise_not_()
         return not torch.equal(before, _bits(other.detach()))
+
+
+def _apart(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether what is written to an element of each page is there once all are written: each in turn gets the bits of
+    its number. Addresses do not tell, since memory may be mapped more than once."""
+    marks = [(one.detach(), torch.arange(0, one.numel(), max(1, PAGE // one.element_size()))) for one in tensors]
+    ends = list(accumulate((len(places) for _, places in marks), initial=0))
+    numbered = [
+        (one, torch.unravel_index(places.to(one.device), one.shape), torch.arange(begin, end, device=one.device))
+        for (one, places), begin, end in zip(marks, ends, ends[1:], strict=False)
+        if one.dim()
+    ]
+    with torch.inference_mode():
+        for bit in range(ends[-1].bit_length()):
+            for one, places, numbers in numbered:
+                one[places] = (numbers >> bit & 1).to(one.dtype)
+            if not all(
+                torch.equal(one[places], (numbers >> bit & 1).to(one.dtype)) for one, places, numbers in numbered
+            ):
+                return False
+    return True
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:
