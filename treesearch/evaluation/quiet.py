@@ -25,7 +25,7 @@ class Parts:
     """Of an output's parts, from the whole down to the quietest: sums of squares and, for each element, its place."""
 
     depth: torch.Tensor
-    """Of each element, in order: by how many powers of two it is below the largest, `DEPTH` at most."""
+    """Of each element, in order: by how many powers of two it is below the largest, `DEPTH` at most; uint8."""
     count: torch.Tensor
     expected: torch.Tensor
     own: torch.Tensor
@@ -48,7 +48,7 @@ def parts(expected: torch.Tensor, own: torch.Tensor, moved: Sequence[torch.Tenso
         return None
     exponent = torch.frexp(expected.flatten().abs()).exponent
     exponent = torch.where(expected.flatten() == 0, torch.iinfo(exponent.dtype).min // 2, exponent)
-    depth = (exponent.max() - exponent).clamp_(max=DEPTH).to(torch.int64)
+    depth = (exponent.max() - exponent).clamp_(max=DEPTH).to(torch.uint8)
     squares = [_below(depth, (other - expected).flatten().double().square_()) for other in (own, *moved)]
     return Parts(
         depth,
