@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -99,14 +99,14 @@ class Subjects:
 
     def shared(self, idea: Idea, others: Iterable[Idea]) -> Idea | None:
         """The one of `others` whose subject is nearest to that of `idea`, if it is the same (`SUBJECT_THRESHOLD`)."""
-        scored = [(self.cosine(idea, other), other) for other in others]
+        mine = self._vector(idea)
+        scored = [(_product(mine, self._vector(other)), other) for other in others]
         score, nearest = max(scored, key=lambda pair: pair[0], default=(0.0, idea))
         return nearest if score >= SUBJECT_THRESHOLD else None
 
     def cosine(self, one: Idea, other: Idea) -> float:
         """From 0, no word in common, to 1."""
-        here, there = self._vector(one), self._vector(other)
-        return sum(weight * there.get(word, 0.0) for word, weight in here.items())
+        return _product(self._vector(one), self._vector(other))
 
     def _vector(self, idea: Idea) -> dict[str, float]:
         weights = {word: self._weight(word, count) for word, count in _counts(idea).items()}
@@ -115,6 +115,10 @@ class Subjects:
 
     def _weight(self, word: str, count: int) -> float:
         return (1 + math.log(count)) * math.log(1 + max(self._ideas, 1) / max(self._spread[word], 1))
+
+
+def _product(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    return sum(weight * other.get(word, 0.0) for word, weight in one.items())
 
 
 @lru_cache(maxsize=1024)
