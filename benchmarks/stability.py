@@ -1,11 +1,12 @@
 """How far this machine's verdicts can be relied on: one kernel judged over and over, and kernels that differ by 2 %.
 
-    python benchmarks/stability.py [--busy]
+    python benchmarks/stability.py [--busy] [--kind cuda]
 
-Prints a Markdown table for each device that kernels can be built for: how far apart verdicts on one kernel are, each
-in a process of its own; how often a duel finds the faster of two kernels, of which one takes 2 % more of the same
-steps; how often it finds one of two equal kernels faster; and how long duels take. What the 2 % amount to on the clock
-is measured as well. The machine's load meanwhile, of which about one is the benchmark's own, stands beside them.
+Prints a Markdown table for each device that kernels can be built for, or for the one of --kind: how far apart verdicts
+on one kernel are, each in a process of its own; how often a duel finds the faster of two kernels, of which one takes
+2 % more of the same steps; how often it finds one of two equal kernels faster; and how long duels take. What the 2 %
+amount to on the clock is measured as well. The machine's load meanwhile, of which about one is the benchmark's own,
+stands beside them.
 With --busy, another process spins on one core meanwhile.
 """
 
@@ -72,11 +73,12 @@ class Tally:
 def main() -> None:
     parser = argparse.ArgumentParser(description="How far this machine's verdicts can be relied on.")
     parser.add_argument("--busy", action="store_true", help="with another process that spins on one core")
-    busy = parser.parse_args().busy
-    with neighbour(busy):
-        for hardware in target.HERE.all():
+    parser.add_argument("--kind", choices=("cpu", "cuda"), help="this machine's device of that kind alone")
+    given = parser.parse_args()
+    with neighbour(given.busy):
+        for hardware in target.HERE.all() if given.kind is None else [target.HERE.of_kind(given.kind)]:
             if languages.for_device(hardware.kind).compiler():
-                report(hardware, busy)
+                report(hardware, given.busy)
 
 
 def report(hardware: Device, busy: bool) -> None:

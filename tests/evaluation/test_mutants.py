@@ -73,6 +73,8 @@ LARGE = """
     attention_fp16 conv2d conv2d_relu_maxpool cross_entropy cumsum depthwise_conv2d layernorm matmul_fp16 matmul_fp32
     softmax
 """
+LEFT_OUT = {"cumsum": ("close", "below")}
+"""Kinds of stress whose answers would be too large: sums of 32768 elements that all have one sign."""
 
 
 @pytest.mark.gpu
@@ -81,7 +83,7 @@ def test_every_large_problem_rejects_every_mutant(name: str) -> None:
     report = mutants.check(problem.load(name))
     assert report.passed == ()
     assert len(report.verdicts) >= 8
-    assert (report.oracle, report.skipped) == ("float64", ())
+    assert (report.oracle, report.skipped) == ("float64", LEFT_OUT.get(name, ()))
 
 
 def test_a_single_number_has_neither_mean_nor_halves() -> None:
