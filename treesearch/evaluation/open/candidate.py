@@ -6,6 +6,7 @@ import ctypes
 import math
 import mmap
 import os
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -121,6 +122,8 @@ class Candidate(Bare):
         self.returned: object = None
         """What the last forward returned, just as it did, until `settle` has looked at it."""
         self.changing = self._adopt()
+        self.others = [one.subject for one in others if one is not bare] or [bare.subject]
+        """The other sets, or its own where there is none."""
         self.belongings = Belongings(self.model, [one.subject.inputs for one in others or (bare,)])
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
         self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
@@ -141,6 +144,8 @@ class Candidate(Bare):
             inputs = subject.arguments(scalars)
             if manner == manners.COPIED:
                 returned: object = self._of_a_copy(inputs)
+            elif manner == manners.EVALUATING:
+                returned = self._evaluated(inputs, scalars)
             else:
                 returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs)
         except Broken:
@@ -161,6 +166,24 @@ class Candidate(Bare):
         given = [*self.latest.inputs, *self.subject.state.values(), *(own for own, _ in self.changing)]
         contract.refuse(self.returned, given, self.wanted)
         self.returned = None
+
+    def _evaluated(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
+        """What is answered after `.eval()` where there was a call before, on other inputs and with other weights in the
+        same memory: neither that call nor `.eval()` may have kept anything of them."""
+        own, other = weights(self.model), random.choice(self.others)
+        held = {name: tensor.clone() for name, tensor in own.items()}
+        assign(self.model, held)
+        try:
+            for tensor in held.values():
+                tensor.copy_(tensor.flip(0) if tensor.dim() else -tensor)
+            with manners.evaluating(self.model):
+                self._forward_of(self.model, *other.arguments(scalars))
+                self._renew()
+                for name, tensor in held.items():
+                    tensor.copy_(own[name])
+                return self._forward_in_its_modes(self.model, *inputs)
+        finally:
+            assign(self.model, own)
 
     def _of_a_copy(self, inputs: Sequence[Any]) -> list[object]:
         """What a deep copy answers while the model itself holds zeros, of which the copy must not know."""

@@ -24,13 +24,10 @@ MISALIGNED = "on inputs that begin at no round address"
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    """What `forward(model, *inputs)` returns in one of these manners, but for COPIED. The model is afterwards as it was
-    before. Raises whatever the model raises."""
+    """What `forward(model, *inputs)` returns in one of these manners, but for EVALUATING and COPIED. The model is
+    afterwards as it was before. Raises whatever the model raises."""
     if manner in LAYOUTS:
         return forward(model, *(laid_out(value, LAYOUTS[manner]) for value in inputs))
-    if manner == EVALUATING:
-        with _evaluating(model):
-            return forward(model, *inputs)
     if manner == INFERRING:
         with torch.inference_mode():
             return forward(model, *inputs)
@@ -95,7 +92,8 @@ def _leaf(value: Any) -> Any:
 
 
 @contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """After `.eval()`, once for all calls in the block."""
     model.eval()
     try:
         yield

@@ -33,6 +33,7 @@ def variables(architecture: str) -> dict[str, str]:
         "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",  # ninja may lie beside Python
         "MAX_JOBS": str(len(os.sched_getaffinity(0))),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",  # more would be a pool of processes, slow to start
+        "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",  # larger than a file may be
     }
     if matched := re.fullmatch(r"sm_(\d+)(\d[af]?)", architecture):
         found["TORCH_CUDA_ARCH_LIST"] = f"{matched[1]}.{matched[2]}"
