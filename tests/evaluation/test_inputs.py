@@ -203,6 +203,21 @@ def test_index_outputs_meet_no_ties() -> None:
     assert deck.calls[0].answers.expected[0].dtype is torch.int64
 
 
+def test_sums_that_float32_leaves_open_by_a_step_may_be_either() -> None:
+    source = elementwise("x):\n        return (x.sum(-1) * 1000).round().to(torch.int64)", "torch.rand(64, 512)")
+    call = deck_of(source).calls[0]
+    undecided = call.answers.undecided[0]
+    assert undecided is not None
+    exact = 1000 * call.values["x"].double().sum(dim=-1)
+    from_the_edge = (exact - exact.floor() - 0.5).abs()
+    assert {*undecided.places.tolist()} >= {*(from_the_edge < 0.2).nonzero().flatten().tolist()}, (
+        "2e-6 of 256000 is 0.5"
+    )
+    decided = torch.ones(64, dtype=torch.bool)
+    decided[undecided.places] = False
+    assert bool(decided.any()), "which a number drawn by lot for each element seldom says"
+
+
 @pytest.mark.parametrize(
     ("forward", "label"),
     [

@@ -133,6 +133,15 @@ def test_skewed_contents_have_a_normal_ones_mean_and_variance() -> None:
     assert float(skewed.pow(3).mean()) == pytest.approx(2, rel=0.1)
 
 
+def test_wide_contents_keep_their_order_and_hardly_any_two_are_equal() -> None:
+    generator = torch.Generator().manual_seed(0)
+    wide = STRESS["wide"](torch.randn(200, 1000, generator=generator), generator)
+    assert float(wide.abs().max()) < 64
+    assert float((wide.abs() > 16).float().mean()) > 0.005
+    largest = wide.topk(16, dim=1).values
+    assert bool((largest.diff(dim=1) < 0).all()), "which of two is larger is never open"
+
+
 def test_what_is_large_among_smooth_contents_stands_together() -> None:
     generator = torch.Generator().manual_seed(0)
     smooth = STRESS["smooth"](torch.randn(64, 4096, generator=generator), generator)

@@ -220,8 +220,14 @@ def test_a_part_may_err_four_times_as_much_as_eager_does(times: float, right: bo
     assert (of_numbers(got, LOUD_AND_QUIET, torch.zeros(192), own=0.5) == "") is right
 
 
+def test_a_part_may_be_nothing_beside_the_whole_and_counts() -> None:
+    expected = torch.cat([1e6 + draw(64), torch.full((64,), 1e-5)])
+    got = torch.cat([expected[:64], torch.zeros(64)])
+    assert "the 64 of 128 elements of magnitude 1e-05 and less" in of_numbers(got, expected, torch.zeros(128))
+
+
 @pytest.mark.parametrize(("size", "right"), [(1e-5, True), (1.0, False)])
-def test_a_part_that_is_nothing_beside_the_whole_is_judged_absolutely(size: float, right: bool) -> None:
+def test_a_part_of_zeros_is_judged_absolutely(size: float, right: bool) -> None:
     expected = torch.cat([1e6 + draw(64), torch.zeros(64)])
     got = torch.cat([expected[:64], torch.full((64,), size)])
     assert (of_numbers(got, expected, torch.zeros(128)) == "") is right
@@ -268,6 +274,24 @@ def test_integers_that_hang_on_a_rounding_may_be_what_the_reference_or_moved_ope
 
     assert failure() == failure((0, 1)) == failure((2, 3)) == failure((0, 1), (2, 3)) == ""
     assert "1 of 12 elements differ, the first at (1, 1): got 1, expected 0" in failure((0, 1), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "got", "right"),
+    [
+        (999_999, 1_000_003, 1_000_001, True),
+        (999_999, 1_000_003, 1_000_004, False),
+        (-1_000_003, -999_999, -1_000_001, True),
+        (3, 700, 350, False),
+        (3, 700, 700, True),
+    ],
+)
+def test_between_integers_that_are_close_any_may_stand_and_between_indices_none(
+    least: int, most: int, got: int, right: bool
+) -> None:
+    expected, own, answer = (torch.full((4,), value, dtype=torch.int32) for value in (least, most, got))
+    answers = compared([own], [expected])
+    assert (verify.check(problem_of(expected), NOMINAL, answers, [answer]).failure == "") is right
 
 
 def test_a_bool_that_is_neither_0_nor_1_is_wrong() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from itertools import product
+from typing import Protocol, TypeGuard
 
 import torch
 from torch import nn
@@ -33,6 +34,7 @@ from treesearch.evaluation.stress import (
     nudged,
     perturbed,
     regained,
+    scaled,
     shared_length,
     turned,
 )
@@ -56,6 +58,8 @@ MOVES = 3
 """How often operands are put off, one way and the other, to see how far that moves an answer."""
 LEFT_OPEN = 2.0**-19
 """By what share operands are put off to see which integers and truths hang on how float32 rounds: some of its steps."""
+MOST_ALONE = 4
+"""Operands each of which is also put off by itself, since what two of them do may cancel."""
 
 
 class Move(Protocol):
@@ -210,18 +214,28 @@ class Drawer:
         numbers = [place for place, output in outputs if output.holds_numbers]
         decisions = [place for place, output in outputs if not output.floating]
         loosely, closely = partial(jolted, share=self.problem.tolerance), partial(nudged, share=LEFT_OPEN)
-        moved = self._moved_by(loosely, numbers, call, inputs, state)
-        return moved | self._moved_by(closely, decisions, call, inputs, state)
+        moved = self._moved_by([loosely] * MOVES, numbers, call, inputs, state)
+        # A sum errs as if all of its terms were off one way, which those that are drawn by lot seldom are.
+        operands = [tensor for tensor in (*inputs, *state.values()) if _is_floating(tensor)]
+        alone = [partial(scaled, share=LEFT_OPEN, only=operand) for operand in operands[:MOST_ALONE]]
+        together = [partial(scaled, share=LEFT_OPEN)]
+        ways = [closely] * MOVES + together + (alone if len(operands) > 1 else [])
+        return moved | self._moved_by(ways, decisions, call, inputs, state)
 
     def _moved_by(
-        self, change: Move, places: list[int], call: Call, inputs: list[Value], state: dict[str, torch.Tensor]
+        self,
+        changes: Sequence[Move],
+        places: list[int],
+        call: Call,
+        inputs: list[Value],
+        state: dict[str, torch.Tensor],
     ) -> dict[int, list[torch.Tensor]]:
         """Each time once one way and once the other: what is at an edge is then beyond it once."""
-        ways = [(number, opposite) for number in range(MOVES if places else 0) for opposite in (False, True)]
+        ways = list(product(enumerate(changes if places else ()), (False, True)))
         try:
             answers = [
                 self._answered(partial(change, opposite=opposite), call, inputs, state, number)
-                for number, opposite in ways
+                for (number, change), opposite in ways
             ]
         except ProblemError:
             return {}
@@ -321,6 +335,10 @@ class Drawer:
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
     return magnitude(tensor) if tensor.is_floating_point() else 0.0
+
+
+def _is_floating(value: Value) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
 def _largest_floating(values: Sequence[Value]) -> Sequence[int]:

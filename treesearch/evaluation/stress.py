@@ -79,6 +79,11 @@ def _smooth(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
     return x / 4
 
 
+def _bounded(x: torch.Tensor) -> torch.Tensor:
+    """Within ±64, and in the same order: what a clamp makes equal would leave open which of it is the largest."""
+    return x / (1 + x.abs() / 64)
+
+
 def _one_in_all(value: float) -> Change:
     """One element that is far from all others, which no sample of them tells of."""
 
@@ -145,7 +150,7 @@ STRESS: dict[str, Change] = {
     "below": lambda x, _: -110 - 16 * x.abs(),
     "nearly": _nearly,
     "skewed": _skewed,
-    "wide": lambda x, g: (x * torch.exp(1.5 * normal(x, g))).clamp(-64, 64),
+    "wide": lambda x, g: _bounded(x * torch.exp(1.5 * normal(x, g))),
     "large": lambda x, _: 64 * x,
     SMALL: _small,
     "mixed": _mixed,
@@ -251,6 +256,20 @@ def nudged(tensor: torch.Tensor, generator: torch.Generator, *, share: float, op
     """Each number off, up or down, by as much as a share of it; what is not floating-point stays."""
     drawn = 2 * torch.rand(tensor.shape, generator=generator, device=tensor.device) - 1
     return _off(tensor, -drawn if opposite else drawn, share)
+
+
+def scaled(
+    tensor: torch.Tensor,
+    generator: torch.Generator,
+    *,
+    share: float,
+    only: torch.Tensor | None = None,
+    opposite: bool = False,
+) -> torch.Tensor:
+    """All numbers off, up or down, by a share of each, or those of one tensor alone."""
+    if only is not None and only is not tensor:
+        return tensor
+    return _off(tensor, torch.full_like(tensor, -1.0 if opposite else 1.0, dtype=torch.float64), share)
 
 
 def _off(tensor: torch.Tensor, directions: torch.Tensor, share: float) -> torch.Tensor:

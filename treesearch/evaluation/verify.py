@@ -27,8 +27,6 @@ UNDERFLOW = torch.finfo(torch.float32).tiny
 """So does a row whose elements are this small on average: float32 has no more than a few bits for them, or none."""
 HALF_STEP = 2.0**-24
 """What lies between neighbours among the smallest numbers of float16: beside other numbers, nobody is held to less."""
-NOTHING = 1e-9
-"""A part of single numbers this small beside the whole, which float32 could not tell from it, is judged absolutely."""
 ROUNDING = 1e-6
 VOWELS = "aeiou"
 SHOWN = 4
@@ -137,8 +135,7 @@ def _quiet(out: torch.Tensor, expected: torch.Tensor, parts: Parts, tolerance: f
     error = parts.squares(out - expected)
     excused = EAGER_FACTOR**2 * parts.own, parts.moved, HALF_STEP**2 * parts.count
     allowed = torch.stack([tolerance**2 * parts.expected, *excused]).amax(dim=0)
-    mean = parts.expected / parts.count.clamp_min(1)
-    zero = mean <= max(NOTHING**2 * float(mean[0]), UNDERFLOW**2)
+    zero = parts.expected <= parts.count * UNDERFLOW**2
     allowed[zero] = allowed[zero].clamp_min(tolerance**2)
     beyond = (error > allowed) & (parts.count >= SHORTEST_ROW)
     if not bool(beyond.any()):
@@ -212,8 +209,7 @@ def _unequal(out: torch.Tensor, expected: torch.Tensor, undecided: Undecided | N
     out, expected = _as_numbers(out), _as_numbers(expected)
     different = (out != expected).flatten()
     if undecided:
-        may_be = _as_numbers(undecided.values)
-        different[undecided.places] &= (out.flatten()[undecided.places] != may_be).all(dim=0)
+        different[undecided.places] &= ~undecided.excuse(_as_numbers(out.flatten()[undecided.places]))
     if not bool(different.any()):
         return ""
     flat = int(different.int().argmax())
