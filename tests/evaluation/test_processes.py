@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from treesearch.evaluation import processes
 
@@ -88,3 +89,28 @@ def test_a_name_that_is_no_text_hides_nothing_about_a_process() -> None:
         assert processes.stopped([process.pid])
         assert not processes.runnable([process.pid])
         process.kill()
+
+
+def test_a_library_that_a_process_loads_is_among_its_code_and_a_file_that_it_maps_is_not(tmp_path: Path) -> None:
+    mapped = tmp_path / "mapped"
+    mapped.write_bytes(b"x")
+    program = (
+        "import ctypes, ctypes.util, mmap, sys, time\n"
+        f"file = open({str(mapped)!r}, 'rb'); kept = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)\n"
+        "print(flush=True); sys.stdin.readline()\n"
+        "ctypes.CDLL('libresolv.so.2'); print(flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-S", "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        before = processes.code([process.pid])
+        print(file=process.stdin, flush=True)
+        process.stdout.readline()
+        found = {Path(path).name for path in processes.code([process.pid]) - before}
+        process.kill()
+    assert str(mapped) not in before
+    assert [name for name in found if name.startswith("libresolv")] == sorted(found)
+    assert found
+    assert processes.code([process.pid]) == frozenset(), "it is gone"

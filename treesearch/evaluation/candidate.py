@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from treesearch.evaluation import launches, leaving, processes
+from treesearch.evaluation import imports, launches, leaving, processes
 from treesearch.evaluation import walls as sandboxes
 from treesearch.evaluation.buffers import BufferSet
 from treesearch.evaluation.calls import Scalars
@@ -93,14 +93,19 @@ class Candidate:
         self._sets = len(sets)
         self._longest_question = self._longest_turn = math.inf
         self._without = without
+        self._library = library
+        self._watched = lane.code_is_known and Check.SYMBOLS not in without
+        self._code: frozenset[str] = frozenset()
+        """Files of which the process held code before the candidate was loaded."""
         arguments = problem.signature.arguments
         call = {
             "library": str(library),
+            "needed": imports.needed(library),
             "arguments": [argument.dtype if argument.role is Role.SCALAR else "pointer" for argument in arguments],
             "sets": [buffers.description() for buffers in sets],
             "scalars": scalars,
             "without": sorted(without),
-            "lockdown": sandboxes.available(walls.gpu).lockdown(walls) if walls else None,
+            "lockdown": self._lockdown(walls),
             **lane.start,
         }
         self._child = Child(
@@ -129,6 +134,7 @@ class Candidate:
         """Until the process is ready. It has been at work since it was started, with nothing of the candidate's."""
         with self._counted():
             self._answer()
+        self._code = self._held()
 
     def calibrate(self, *, bursts: bool = True) -> None:
         """Measures what asking it takes while no code of the candidate's runs in it, nor anything else.
@@ -210,6 +216,12 @@ class Candidate:
         most = self._longest_question + len(scalars) * self._longest_turn
         return min(self._timed({**_burst(scalars), "idle": True})[1], most)
 
+    def brought_along(self) -> list[str]:
+        """Files beside its own of which the candidate has had code loaded, although it does not name them."""
+        if not self._watched:
+            return []
+        return sorted(path for path in self._held() - self._code if Path(path).name != self._library.name)
+
     def works_unasked(self) -> bool:
         """Whether the process, or a child of it, uses the CPU while nothing is asked of it."""
         family = processes.family(self._child.process.pid)
@@ -224,6 +236,14 @@ class Candidate:
                 time.sleep(SPIN_SECONDS)
                 passed = time.perf_counter_ns() - started
             return wants
+
+    def _lockdown(self, walls: Walls | None) -> dict[str, Any] | None:
+        if walls is None:
+            return None
+        return sandboxes.available(walls.gpu).lockdown(walls, code_is_known=self._watched)
+
+    def _held(self) -> frozenset[str]:
+        return processes.code(processes.family(self._child.process.pid)) if self._watched else frozenset()
 
     def _timed(self, message: dict[str, Any]) -> tuple[dict[str, Any], float]:
         self._announce(message)

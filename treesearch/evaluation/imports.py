@@ -1,7 +1,8 @@
 """Whether a built library asks the dynamic loader only for what a kernel has a use for.
 
 A function that is not there for the asking is not out of reach: machine code can enter the kernel by itself, or count
-from the address of a function that it may have to one that it may not. What it then reaches is up to the sandbox. This
+from the address of a function that it may have to one that it may not. What it then reaches is up to the sandbox, which
+on a CPU also keeps it from loading further libraries. This
 check tells, before anything runs, what is no honest kernel: one that opens files, waits, allocates device memory, or
 has a library do its work.
 """
@@ -50,6 +51,14 @@ def refused(library: Path, language: Language, problem: Problem, without: Checks
     if not reasons:
         return ""
     return "; ".join([*reasons, *([imports.advice] if imports.advice else [])])
+
+
+def needed(library: Path) -> tuple[str, ...]:
+    """The libraries that a candidate names; none for a candidate that is no library."""
+    try:
+        return elf.read(library).needed
+    except (elf.Malformed, OSError):
+        return ()
 
 
 def calls_library(library: Path, problem: Problem) -> bool:

@@ -86,6 +86,8 @@ class Lane:
     """Wait until the controller's own work on the device is done."""
     uncertain: float = clock.ROW_MS
     """Milliseconds by which launches in a row may be mistaken for longer than they are, all together."""
+    code_is_known: bool = False
+    """Whether all code in a worker is known beforehand: its own, the candidate's, and that of libraries it names."""
     one_model: bool = False
     """Whether launches in a row have parameters and buffers in common."""
     trim: Callable[[], None] = lambda: None
@@ -141,6 +143,7 @@ def _cpu() -> Lane:
         preloaded=("treesearch.evaluation.configured", "torch._dynamo"),
         conditions=Processor,
         walls=lambda library: Walls(readable(worker, library)),
+        code_is_known=True,  # a GPU's driver loads what it needs when it needs it
         quickest=lambda nbytes: 1e3 * nbytes / (device.cores() * STORE_BANDWIDTH),
     )
 
@@ -207,6 +210,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         prepare=places.restore,
         manners=manners.ALL,
         uncertain=clock.ROW_MS,
+        code_is_known=False,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
         inspect=lambda *about: UNINSPECTED,

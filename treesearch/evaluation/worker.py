@@ -22,6 +22,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -62,16 +63,23 @@ def scratch_pointer(library: ctypes.CDLL) -> int | None:
     return ctypes.addressof(ctypes.c_char.from_buffer(area))
 
 
-def lock_down(how: dict[str, Any] | None) -> None:
+def lock_down(how: dict[str, Any] | None, rules: str) -> None:
     """Have the kernel refuse this process, for good, the system calls that no candidate needs."""
-    if how is None:
+    if how is None or rules not in how:
         return
     spec = importlib.util.spec_from_file_location("lockdown", how["module"])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.install(how["call"], bytes.fromhex(how["program"]))
+    module.install(how["call"], bytes.fromhex(how[rules]))
+
+
+def load_needed(names: list[str]) -> None:
+    """Load the libraries that a candidate names, so that it brings no other code along than its own."""
+    for name in names:
+        with suppress(OSError):  # then the candidate cannot be loaded, and says why
+            ctypes.CDLL(name)
 
 
 def idle(*arguments: Any) -> int:
@@ -93,8 +101,9 @@ def timed(launches: list[Callable[[], int]]) -> dict[str, int]:
 
 def load(call: dict[str, Any]) -> tuple[Any, int | None]:
     """The candidate's `launch`, and its scratch area."""
-    lock_down(call["lockdown"])
+    lock_down(call["lockdown"], "program")
     library = ctypes.CDLL(call["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    lock_down(call["lockdown"], "loaded")
     launch = library.launch
     launch.restype = ctypes.c_int
     launch.argtypes = [*(SCALARS.get(kind, ctypes.c_void_p) for kind in call["arguments"]), ctypes.c_void_p]
@@ -106,6 +115,7 @@ def main() -> None:
     replies = os.fdopen(int(sys.argv[1]), "w", buffering=1)
     call = json.loads(commands.readline())
     sets = [[pointer(buffer) for buffer in buffers] for buffers in call["sets"]]
+    load_needed(call["needed"])
     launch: Any = idle
     scratch = None
     replies.write("{}\n")

@@ -32,7 +32,7 @@ ALWAYS = (
 NETWORK = "socket socketpair connect bind listen accept accept4".split()
 PROCESSES = (
     "fork vfork execve execveat rt_sigqueueinfo rt_tgsigqueueinfo pidfd_open pidfd_send_signal tkill setsid setpgid "
-    "seccomp shmget shmat shmctl msgget semget mq_open"
+    "shmget shmat shmctl msgget semget mq_open"
 ).split()
 """Refused, beside those that depend on their arguments, to a child that needs no process but its own."""
 SIGNALS = "rt_sigaction setitimer alarm timer_create timerfd_create signalfd4 io_setup rseq".split()
@@ -45,6 +45,7 @@ SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority".split
 """Ways to have the thread that starts a clock wait for others, which work meanwhile on what it is to time."""
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""
+PROT_EXEC = 4
 ASYNCHRONOUS = 0x5452
 """The request of ioctl that does so, FIOASYNC."""
 
@@ -79,10 +80,11 @@ def at_start(*, network: bool, paths: bool) -> list[Rule]:
     return rules
 
 
-def for_kernel(*, network: bool, processes: bool, signals: bool) -> list[Rule]:
+def for_kernel(*, network: bool, processes: bool, signals: bool, last: bool = True) -> list[Rule]:
     """Rules for a process that is about to load a candidate; each argument says whether there is to be such a wall.
 
     `signals`: nothing else keeps the candidate from signalling other processes, so that it may not even signal itself.
+    `last`: no further rules are to follow.
     """
     rules = [Rule(name) for name in NETWORK] if network else []
     if processes:
@@ -92,7 +94,13 @@ def for_kernel(*, network: bool, processes: bool, signals: bool) -> list[Rule]:
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
     if signals:
         rules += [Rule("kill"), Rule("tgkill")]
-    return rules
+    return [*rules, Rule("seccomp")] if last and processes else rules
+
+
+def once_loaded() -> list[Rule]:
+    """Rules for a process that has loaded a candidate and all that it names: no other code comes into it."""
+    code = [Rule(name, argument=2, forbidden=PROT_EXEC) for name in ("mmap", "mprotect", "pkey_mprotect")]
+    return [*code, Rule("seccomp")]
 
 
 def install(rules: Iterable[Rule]) -> None:

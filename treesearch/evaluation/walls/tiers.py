@@ -101,15 +101,20 @@ class Sandbox:
         }
         return [sys.executable, "-I", "-S", str(CONFINE), json.dumps(settings), *command]
 
-    def lockdown(self, walls: Walls) -> dict[str, Any] | None:
-        """What a worker needs in order to refuse system calls to what it loads; None without seccomp."""
+    def lockdown(self, walls: Walls, *, code_is_known: bool = False) -> dict[str, Any] | None:
+        """What a worker needs in order to refuse system calls to what it loads: `program` from before it is loaded and,
+        where all code is known that is to come into its process, `loaded` from then on. None without seccomp."""
         if not self.seccomp:
             return None
         kept = walls.kept()
         scoped = "pid" in self.namespaces or self.landlock >= 6
         alone = "processes" in kept and not walls.processes
-        rules = seccomp.for_kernel(network="network" in kept, processes=alone, signals=alone and not scoped)
-        return {"module": lockdown.__file__, "call": system.known()["seccomp"], "program": seccomp.program(rules).hex()}
+        about = {"network": "network" in kept, "processes": alone, "signals": alone and not scoped}
+        programs = {"program": seccomp.for_kernel(**about, last=not code_is_known)}
+        if code_is_known:
+            programs["loaded"] = seccomp.once_loaded()
+        written = {name: seccomp.program(rules).hex() for name, rules in programs.items()}
+        return {"module": lockdown.__file__, "call": system.known()["seccomp"], **written}
 
 
 def _left_out(walls: Walls) -> set[str]:
