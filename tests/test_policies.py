@@ -177,6 +177,29 @@ def test_a_detour_among_the_fastest_takes_no_second_place(tree: Tree) -> None:
     assert tree.diverse(3) == ["a", "a1", "b"]
 
 
+def test_another_first_kernels_line_that_moves_goes_on(tree: Tree) -> None:
+    for name, milliseconds in {"a": 4.0, "b": 5.0, "c": 6.0}.items():
+        tree.grow(name, milliseconds, "root")
+    tree.grow("bold", 9, "root", promise=2.0)
+    tree.grow("other", 9)
+    assert tree.diverse(3) == ["a", "b", "bold"], "a first kernel has not moved"
+    tree.grow("step", 7, "other", promise=1.0)
+    assert tree.diverse(3) == ["a", "b", "step"], "too slow for a place by speed, and too fast for a detour"
+    tree.grow("back", 7.5, "step", promise=1.1)
+    assert tree.diverse(3) == ["a", "b", "bold"], "it has had its try, and what came of it gained nothing"
+    tree.grow("further", 6.5, "step", promise=1.1)
+    assert tree.diverse(3) == ["a", "b", "further"]
+
+
+def test_another_line_among_the_fastest_takes_no_second_place(tree: Tree) -> None:
+    for name, milliseconds in {"a": 4.0, "b": 5.0, "c": 6.0}.items():
+        tree.grow(name, milliseconds, "root")
+    tree.grow("bold", 9, "root", promise=2.0)
+    tree.grow("other", 9)
+    tree.grow("step", 4.5, "other")
+    assert tree.diverse(3) == ["a", "step", "bold"]
+
+
 def test_a_repaired_detour_is_compared_with_the_kernels_that_worked(tree: Tree) -> None:
     for name, milliseconds in {"a": 5.0, "b": 6.0, "c": 7.0}.items():
         tree.grow(name, milliseconds, "root")

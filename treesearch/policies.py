@@ -5,8 +5,9 @@ steps) steps 1, 3, 7 and 11 got *slower* and still lie on the winning line, and 
 what the step before had lost: a change of structure often pays only once a later step exploits it. Taking
 only the fastest forgets such a kernel the moment it is measured, and a beam of the fastest soon holds small
 variations of one kernel, which models answer with small variations of the same ideas. `diverse` therefore
-limits how much of the beam one line may take, and keeps a place for a promising detour: a kernel that is
-not, or not yet, clearly faster than what it came from. `fastest` is the plain baseline.
+limits how much of the beam one line may take, and keeps a place for another plan that moves, the fastest kernel
+of another first kernel, or for a promising detour: a kernel that is not, or not yet, clearly faster than what it
+came from. `fastest` is the plain baseline.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from treesearch.errors import UsageError
@@ -44,14 +46,17 @@ def fastest(lineage: Lineage, beam: int) -> tuple[str, ...]:
 def diverse(lineage: Lineage, beam: int) -> tuple[str, ...]:
     """The fastest verified kernels, at most `PER_LINE` of one line and no source text twice.
 
-    With a beam of three or more, the last place goes to the most promising detour that was never built upon,
-    among those that speed alone does not pick. Places that the limit leaves empty go to the next fastest.
+    With a beam of three or more, the last place goes to a kernel that was never built upon, among those that speed
+    alone does not pick: to the fastest of another first kernel, if it is clearly faster than all before it, else to the
+    most promising detour. Places that the limit leaves empty go to the next fastest.
     """
     pool = _distinct(lineage.verified())
     chosen = _spread(lineage, pool, beam)
-    detour = next((entry for entry in _detours(lineage, pool) if entry not in chosen), None)
-    if beam >= 3 and detour:
-        chosen = [*chosen[: beam - 1], detour]
+    other = next(
+        (entry for entry in chain(_risers(lineage, pool), _detours(lineage, pool)) if entry not in chosen), None
+    )
+    if beam >= 3 and other:
+        chosen = [*chosen[: beam - 1], other]
     rest = [entry for entry in pool if entry not in chosen]
     return _ids([*chosen, *rest][:beam])
 
@@ -84,6 +89,19 @@ def _line(lineage: Lineage, entry: Entry) -> str:
     return head.proposed or head.id
 
 
+def _risers(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
+    """The fastest kernel of each first kernel, if it has gained and nothing refines it yet; the fastest first."""
+    fastest: dict[str, Entry] = {}
+    for entry in pool:
+        fastest.setdefault(lineage.path(entry.id)[0].id, entry)
+    return (entry for entry in fastest.values() if _has_risen(lineage, entry))
+
+
+def _has_risen(lineage: Lineage, entry: Entry) -> bool:
+    before = _verified_before(lineage, entry)
+    return bool(before) and _has_gained(entry, before) and not _built_upon(lineage, entry)
+
+
 def _detours(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
     """Detours that nothing refines yet, the most promising idea first; of equals the fastest."""
     promising = sorted(pool, key=lambda entry: entry.promise, reverse=True)
@@ -91,13 +109,20 @@ def _detours(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _is_detour(lineage: Lineage, entry: Entry) -> bool:
-    id = entry.id
-    before = [above for above in lineage.path(id)[:-1] if above.verified]
+    before = _verified_before(lineage, entry)
     if not before or entry.promise <= 1 or _has_gained(entry, before):
         return False
     if _milliseconds(entry) > LONGEST_DETOUR * min(map(_milliseconds, before)):
         return False
-    return not lineage.children(id, (Relation.REFINES,))
+    return not _built_upon(lineage, entry)
+
+
+def _verified_before(lineage: Lineage, entry: Entry) -> list[Entry]:
+    return [above for above in lineage.path(entry.id)[:-1] if above.verified]
+
+
+def _built_upon(lineage: Lineage, entry: Entry) -> bool:
+    return bool(lineage.children(entry.id, (Relation.REFINES,)))
 
 
 def _has_gained(entry: Entry, before: Sequence[Entry]) -> bool:
