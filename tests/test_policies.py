@@ -178,7 +178,7 @@ def test_a_detour_among_the_fastest_takes_no_second_place(tree: Tree) -> None:
 
 
 def test_another_first_kernels_line_that_moves_goes_on(tree: Tree) -> None:
-    for name, milliseconds in {"a": 4.0, "b": 5.0, "c": 6.0}.items():
+    for name, milliseconds in {"a": 5.0, "b": 5.5, "c": 6.0}.items():
         tree.grow(name, milliseconds, "root")
     tree.grow("bold", 9, "root", promise=2.0)
     tree.grow("other", 9)
@@ -198,6 +198,15 @@ def test_another_line_among_the_fastest_takes_no_second_place(tree: Tree) -> Non
     tree.grow("other", 9)
     tree.grow("step", 4.5, "other")
     assert tree.diverse(3) == ["a", "step", "bold"]
+
+
+def test_another_line_that_is_far_behind_has_to_be_a_detour(tree: Tree) -> None:
+    for name, milliseconds in {"a": 4.0, "b": 5.0, "c": 6.0}.items():
+        tree.grow(name, milliseconds, "root")
+    tree.grow("bold", 9, "root", promise=2.0)
+    tree.grow("other", 60)
+    tree.grow("step", 4 * LONGEST_DETOUR + 0.1, "other")
+    assert tree.diverse(3) == ["a", "b", "bold"]
 
 
 def test_a_repaired_detour_is_compared_with_the_kernels_that_worked(tree: Tree) -> None:

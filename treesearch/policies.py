@@ -35,7 +35,8 @@ CLEAR_GAIN = 0.97
 from times that were taken apart."""
 
 LONGEST_DETOUR = 1.5
-"""A detour may take at most this many times as long as the fastest kernel on its way from the root."""
+"""A detour may take at most this many times as long as the fastest kernel on its way from the root, and the fastest of
+another first kernel as long as the fastest of all."""
 
 
 def fastest(lineage: Lineage, beam: int) -> tuple[str, ...]:
@@ -90,11 +91,13 @@ def _line(lineage: Lineage, entry: Entry) -> str:
 
 
 def _risers(lineage: Lineage, pool: Iterable[Entry]) -> Iterator[Entry]:
-    """The fastest kernel of each first kernel, if it has gained and nothing refines it yet; the fastest first."""
+    """The fastest kernel of each first kernel, if it has gained, nothing refines it yet and it takes no longer than a
+    detour may; the fastest first."""
     fastest: dict[str, Entry] = {}
     for entry in pool:
         fastest.setdefault(lineage.path(entry.id)[0].id, entry)
-    return (entry for entry in fastest.values() if _has_risen(lineage, entry))
+    limit = LONGEST_DETOUR * min(map(_milliseconds, fastest.values()), default=0)
+    return (entry for entry in fastest.values() if _milliseconds(entry) <= limit and _has_risen(lineage, entry))
 
 
 def _has_risen(lineage: Lineage, entry: Entry) -> bool:
