@@ -279,6 +279,14 @@ def test_a_path_to_other_libraries_is_refused(linked: Callable[..., Path]) -> No
     assert "the library sets RUNPATH" in said or "the library sets RPATH" in said
 
 
+@pytest.mark.parametrize("flags", [("-Wl,-z,execstack",), ("-fno-pic", "-mcmodel=large", "-Wl,-z,notext")])
+def test_memory_that_is_both_written_and_executed_is_refused(
+    linked: Callable[..., Path], flags: tuple[str, ...]
+) -> None:
+    said = refused(linked(*flags), CPP, allowing("['openblas']"))
+    assert "both written and executed" in said
+
+
 # ── damaged files ───────────────────────────────────────────────────────────────────────────────
 
 

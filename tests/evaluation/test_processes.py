@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from treesearch.evaluation import processes
 
 PARENT = """
@@ -114,3 +116,33 @@ def test_a_library_that_a_process_loads_is_among_its_code_and_a_file_that_it_map
     assert [name for name in found if name.startswith("libresolv")] == sorted(found)
     assert found
     assert processes.code([process.pid]) == frozenset(), "it is gone"
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        ("kept = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)", processes.NO_FILE),
+        (
+            "libc.mprotect(ctypes.c_void_p(page), 4096, 7); ctypes.c_char.from_address(page).value = b'x'",
+            "written over",
+        ),
+    ],
+)
+def test_memory_of_no_file_and_code_that_is_no_longer_the_files_are_told(act: str, says: str) -> None:
+    program = (
+        "import ctypes, mmap, sys, time\n"
+        "libc = ctypes.CDLL(None); page = ctypes.cast(libc.labs, ctypes.c_void_p).value & -4096\n"
+        f"print(flush=True); sys.stdin.readline(); {act}; print(flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-S", "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        before = processes.code([process.pid])
+        print(file=process.stdin, flush=True)
+        process.stdout.readline()
+        found = processes.code([process.pid]) - before
+        process.kill()
+    assert len(found) == 1
+    assert next(iter(found)).endswith(says)

@@ -96,7 +96,9 @@ class Candidate:
         self._library = library
         self._watched = lane.code_is_known and Check.SYMBOLS not in without
         self._code: frozenset[str] = frozenset()
-        """Files of which the process held code before the candidate was loaded."""
+        """What the process might execute before the candidate was loaded."""
+        self._since: frozenset[str] = frozenset()
+        """What it might once the candidate had just been loaded."""
         arguments = problem.signature.arguments
         call = {
             "library": str(library),
@@ -155,7 +157,9 @@ class Candidate:
 
         The buffers hold contents by then: a CUDA candidate runs once for each set of them.
         """
-        return launches.told(self._ask({"load": True}))
+        told = launches.told(self._ask({"load": True}))
+        self._since = self._held()
+        return told
 
     def prepare(self, index: int, scalars: Scalars) -> None:
         """Have what a launch with other scalars needs made beforehand: the CUDA worker captures a graph for them."""
@@ -217,10 +221,9 @@ class Candidate:
         return min(self._timed({**_burst(scalars), "idle": True})[1], most)
 
     def brought_along(self) -> list[str]:
-        """Files beside its own of which the candidate has had code loaded, although it does not name them."""
-        if not self._watched:
-            return []
-        return sorted(path for path in self._held() - self._code if Path(path).name != self._library.name)
+        """What its process may execute beside its own code and what it names, once loaded or now: files, or memory."""
+        found = (self._since | self._held()) - self._code
+        return sorted(name for name in found if Path(name).name != self._library.name)
 
     def works_unasked(self) -> bool:
         """Whether the process, or a child of it, uses the CPU while nothing is asked of it."""

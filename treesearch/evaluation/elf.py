@@ -12,10 +12,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-LOAD, DYNAMIC = 1, 2
+LOAD, DYNAMIC, STACK = 1, 2, 0x6474E551
+EXECUTABLE, WRITABLE = 1, 2
 SHARED_OBJECT = 3
 PAGE = 4096
 END, NEEDED, STRTAB, SYMTAB, RELA, RELASZ, REL, PLTREL, JMPREL, PLTRELSZ = 0, 1, 5, 6, 7, 8, 17, 20, 23, 2
+TEXTREL, FLAGS, HAS_TEXTREL = 22, 30, 4
 PATHS = {15: "RPATH", 29: "RUNPATH", 0x6FFFFEFA: "CONFIG", 0x6FFFFEFB: "DEPAUDIT", 0x6FFFFEFC: "AUDIT"}
 FILTERS = {0x7FFFFFFD: "AUXILIARY", 0x7FFFFFFF: "FILTER"}
 """Tags of the dynamic section that make the loader look elsewhere than in the libraries that are needed."""
@@ -44,6 +46,8 @@ class Dynamic:
     """Symbols looked up that the library does not define, weak ones included."""
     own: frozenset[str]
     """Symbols that it does define and that are looked up nevertheless: a namesake in the process comes first."""
+    changes_code: bool
+    """It asks for memory that is both written and executed: a segment, the stack, or code with relocations."""
 
 
 def read(library: Path) -> Dynamic:
@@ -53,7 +57,9 @@ def read(library: Path) -> Dynamic:
     symbols = _Symbols(image, entries)
     imported, own = symbols.looked_up()
     redirections = tuple(name for tag, name in {**PATHS, **FILTERS}.items() if entries[tag])
-    return Dynamic(tuple(symbols.text(offset) for offset in entries[NEEDED]), redirections, imported, own)
+    needed = tuple(symbols.text(offset) for offset in entries[NEEDED])
+    relocates_code = bool(entries[TEXTREL]) or any(value & HAS_TEXTREL for value in entries[FLAGS])
+    return Dynamic(needed, redirections, imported, own, image.changes_code or relocates_code)
 
 
 class _Image:
@@ -65,6 +71,8 @@ class _Image:
         self.content = content
         headers = self._headers()
         self.segments = [(address, offset, size) for kind, _, offset, address, _, size, *_ in headers if kind == LOAD]
+        both = EXECUTABLE | WRITABLE
+        self.changes_code = any(kind in (LOAD, STACK) and flags & both == both for kind, flags, *_ in headers)
         self.dynamics = [(address, size) for kind, _, _, address, _, size, *_ in headers if kind == DYNAMIC]
         self._check_order()
 

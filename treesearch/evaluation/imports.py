@@ -73,6 +73,8 @@ def _libraries(found: elf.Dynamic, imports: Imports) -> list[str]:
         reasons.append(f"the library needs {_listed(unknown)}, which this problem does not allow")
     if found.redirections:
         reasons.append(f"the library sets {_listed(found.redirections)}, which changes where others are looked for")
+    if found.changes_code:
+        reasons.append("the library asks for memory that can be both written and executed")
     return reasons
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+NO_FILE = "memory of no file"
+KERNELS_OWN = ("[vdso]", "[vsyscall]")
 
 
 def family(process: int) -> tuple[int, ...]:
@@ -55,15 +59,25 @@ def stopped(processes: Iterable[int]) -> bool:
 
 
 def code(processes: Iterable[int]) -> frozenset[str]:
-    """Files that processes hold executable memory of, such as programs and libraries, as far as that may be read."""
+    """What processes may execute, as far as that may be read: files such as programs and libraries, `… written over`
+    for those of which some code is no longer the file's, and NO_FILE for memory that is of none."""
     found: set[str] = set()
     for process in processes:
         with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
-            for line in Path(f"/proc/{process}/maps").read_text(errors="replace").splitlines():
-                _, access, _, _, inode, *path = line.split(maxsplit=5)
-                if "x" in access and inode != "0":
-                    found.update(path)
+            found.update(_executable(Path(f"/proc/{process}/smaps").read_text(errors="replace").splitlines()))
     return frozenset(found)
+
+
+def _executable(lines: Iterable[str]) -> Iterator[str]:
+    name = ""
+    for line in lines:
+        if begins := re.match(r"[0-9a-f]+-[0-9a-f]+ (\S+) \S+ \S+ (\d+) *(.*)", line):
+            access, inode, path = begins.groups()
+            name = (path if inode != "0" or path in KERNELS_OWN else NO_FILE) if "x" in access else ""
+            if name:
+                yield name
+        elif name not in ("", NO_FILE) and re.match(r"Anonymous: +[1-9]", line):
+            yield f"{name}, written over"
 
 
 def _states(process: int) -> str:

@@ -154,8 +154,8 @@ class Trial:
                 late = time.monotonic() - started > share
                 if visit.call.checked or not (late or self._outclassed()):
                     self._visit(candidate, visit, late)
-            if loaded := candidate.brought_along():
-                raise Failed(Status.BROKE_CONTRACT, f"it has {', '.join(loaded)} loaded, which it does not name")
+            if brought := ", ".join(candidate.brought_along()):
+                raise Failed(Status.BROKE_CONTRACT, f"its process may execute {brought}, which it does not name")
         if 2 * sum(self.busy) > len(self.busy):
             raise Failed(Status.BROKE_CONTRACT, "work goes on after launch has returned")
         self._leave_out_throttled()

@@ -46,6 +46,8 @@ SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority".split
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""
 PROT_EXEC = 4
+WRITING = 3
+"""Bits of what a file is opened for: to be written, or to be read and written."""
 ASYNCHRONOUS = 0x5452
 """The request of ioctl that does so, FIOASYNC."""
 
@@ -80,11 +82,11 @@ def at_start(*, network: bool, paths: bool) -> list[Rule]:
     return rules
 
 
-def for_kernel(*, network: bool, processes: bool, signals: bool, last: bool = True) -> list[Rule]:
+def for_kernel(*, network: bool, processes: bool, signals: bool, code_is_known: bool = False) -> list[Rule]:
     """Rules for a process that is about to load a candidate; each argument says whether there is to be such a wall.
 
     `signals`: nothing else keeps the candidate from signalling other processes, so that it may not even signal itself.
-    `last`: no further rules are to follow.
+    `code_is_known`: nor may it open a file to write to, as its own memory is one; `once_loaded` is to follow.
     """
     rules = [Rule(name) for name in NETWORK] if network else []
     if processes:
@@ -94,7 +96,10 @@ def for_kernel(*, network: bool, processes: bool, signals: bool, last: bool = Tr
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
     if signals:
         rules += [Rule("kill"), Rule("tgkill")]
-    return [*rules, Rule("seccomp")] if last and processes else rules
+    if code_is_known:
+        rules += [Rule("open", argument=1, forbidden=WRITING), Rule("openat", argument=2, forbidden=WRITING)]
+        return [*rules, Rule("creat"), Rule("openat2", ABSENT)]
+    return [*rules, Rule("seccomp")] if processes else rules
 
 
 def once_loaded() -> list[Rule]:

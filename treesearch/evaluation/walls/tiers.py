@@ -110,7 +110,7 @@ class Sandbox:
         scoped = "pid" in self.namespaces or self.landlock >= 6
         alone = "processes" in kept and not walls.processes
         about = {"network": "network" in kept, "processes": alone, "signals": alone and not scoped}
-        programs = {"program": seccomp.for_kernel(**about, last=not code_is_known)}
+        programs = {"program": seccomp.for_kernel(**about, code_is_known=code_is_known)}
         if code_is_known:
             programs["loaded"] = seccomp.once_loaded()
         written = {name: seccomp.program(rules).hex() for name, rules in programs.items()}
