@@ -276,6 +276,16 @@ def test_integers_that_hang_on_a_rounding_may_be_what_the_reference_or_moved_ope
     assert "1 of 12 elements differ, the first at (1, 1): got 1, expected 0" in failure((0, 1), (1, 1))
 
 
+def among_steps_of(step: int, values: dict[str, int], *, changed: int = 256) -> str:
+    """Why an element is refused that is `got`, where float64 says `least` and the reference `most`, beside others of
+    which as many as are `changed` are a step apart."""
+    said = torch.full((len(values), 1024), 10**6, dtype=torch.int64)
+    said[1, :changed] += step
+    said[:, -1] = torch.tensor([*values.values()])
+    expected, own, got = said
+    return verify.check(problem_of(expected), NOMINAL, compared([own], [expected]), [got]).failure
+
+
 @pytest.mark.parametrize(
     ("least", "most", "got", "right"),
     [
@@ -289,9 +299,30 @@ def test_integers_that_hang_on_a_rounding_may_be_what_the_reference_or_moved_ope
 def test_between_integers_that_are_close_any_may_stand_and_between_indices_none(
     least: int, most: int, got: int, right: bool
 ) -> None:
-    expected, own, answer = (torch.full((4,), value, dtype=torch.int32) for value in (least, most, got))
-    answers = compared([own], [expected])
-    assert (verify.check(problem_of(expected), NOMINAL, answers, [answer]).failure == "") is right
+    assert (among_steps_of(1, {"least": least, "most": most, "got": got}) == "") is right
+
+
+@pytest.mark.parametrize(("index", "right"), [(7, True), (8, False)])
+def test_an_index_in_the_lower_digits_of_a_number_is_an_index_still(index: int, right: bool) -> None:
+    packed = {"least": 2**36 + 7, "most": 2**36 + 3 * 4096 + 7, "got": 2**36 + 2 * 4096 + index}
+    assert (among_steps_of(4096, packed) == "") is right
+
+
+@pytest.mark.parametrize(("wrong", "right"), [(64, True), (65, False)])
+def test_no_more_may_be_otherwise_than_rounding_accounts_for(wrong: int, right: bool) -> None:
+    expected = torch.zeros(1024, dtype=torch.int64)
+    moved, got = torch.ones_like(expected), expected.clone()
+    got[:wrong] = 1
+
+    def failure(own: torch.Tensor, *, exact: bool = True) -> str:
+        answers = compared([own], [expected], {0: [moved]}, exact=exact)
+        return verify.check(problem_of(expected), NOMINAL, answers, [got]).failure
+
+    assert (failure(expected) == "") is right
+    differently = expected.clone()
+    differently[-3:] = 1
+    assert failure(differently) == "", "where the reference rounds otherwise in 3, 96 may be"
+    assert failure(expected, exact=False) == "", "nothing is known of how it rounds"
 
 
 def test_a_bool_that_is_neither_0_nor_1_is_wrong() -> None:

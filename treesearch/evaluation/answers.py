@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from types import MappingProxyType
 
 import torch
@@ -15,6 +16,11 @@ from treesearch.evaluation.threads import single_threaded
 
 CLOSE = 2.0**-16
 """Integers that differ by no more than this share of them, by what operands in float32 leave open, are close."""
+AS_MANY = 32
+"""How many times as many integers and truths as the reference's own rounding changes may be other than float64's: what
+operands are off by when they are asked what float32 leaves open is about as many times as much as it errs by."""
+AT_LEAST = 64
+"""So many of an output's may be in any case."""
 NONE: Mapping[int, Sequence[torch.Tensor]] = MappingProxyType({})
 
 
@@ -34,16 +40,31 @@ class Undecided:
     places: torch.Tensor
     """Indices into the flattened output."""
     values: torch.Tensor
-    """What they may be, float64's answer included, one row for each way to round. Integers that are all close together
+    """What they may be, float64's answer first, one row for each way to round. Integers that are all close together
     are steps of a scale, of which those in between are as good; far apart, as indices are, they are names."""
+    most: int
+    """How many of them may be other than float64 says."""
 
     def excuse(self, got: torch.Tensor) -> torch.Tensor:
-        """Which of a kernel's answers in these places may stand; truths are bytes."""
+        """Which of a kernel's answers in these places may stand, if not too many of them do; truths are bytes."""
         values = self.values.view(torch.uint8) if self.values.dtype is torch.bool else self.values
         said = (got == values).any(dim=0)
-        least, most = values.amin(dim=0), values.amax(dim=0)
-        steps = (most - least).double() <= CLOSE * torch.maximum(least.double().abs(), most.double().abs())
-        return said | (steps & (least <= got) & (got <= most))
+        may_stand = said if self.values.dtype is torch.bool else said | self._between(got)
+        return may_stand & (int((may_stand & (got != values[0])).sum()) <= self.most)
+
+    def _between(self, got: torch.Tensor) -> torch.Tensor:
+        """Which lie between close ones, and differ from one of them by whole steps."""
+        least, most = self.values.amin(dim=0), self.values.amax(dim=0)
+        close = (most - least).double() <= CLOSE * torch.maximum(least.double().abs(), most.double().abs())
+        steps = (got - self.values) % self._step() == 0
+        return close & (least <= got) & (got <= most) & steps.any(dim=0)
+
+    def _step(self) -> int:
+        """What most elements' values are apart by, or by a multiple of: 1 on a scale, more where an index stands in the
+        digits below it."""
+        apart = (self.values.long() - self.values[0].long()).abs()
+        common = reduce(torch.gcd, apart)
+        return max(1, int(common.median())) if common.numel() else 1
 
 
 @dataclass(frozen=True)
@@ -63,9 +84,14 @@ class Answers:
 
 
 def compared(
-    eager: Sequence[torch.Tensor], expected: Sequence[torch.Tensor], moved: Mapping[int, Sequence[torch.Tensor]] = NONE
+    eager: Sequence[torch.Tensor],
+    expected: Sequence[torch.Tensor],
+    moved: Mapping[int, Sequence[torch.Tensor]] = NONE,
+    *,
+    exact: bool = True,
 ) -> Answers:
-    """Answers from the reference's own outputs and the float64 ones.
+    """Answers from the reference's own outputs and the float64 ones, or what stands for those where there are none that
+    are `exact`.
 
     `moved` has, by the places of outputs, what they are where operands are off: for single numbers by the tolerance,
     for what is not floating-point by what float32 leaves open.
@@ -87,16 +113,17 @@ def compared(
         for want, own, other in zip(expected, eager, others, strict=True)
     ]
     undecided = [
-        None if want.is_floating_point() else _undecided(want, [own, *other])
+        None if want.is_floating_point() else _undecided(want, own, other, exact=exact)
         for want, own, other in zip(expected, eager, others, strict=True)
     ]
     return Answers(tuple(expected), tuple(norms), tuple(largest), tuple(known), tuple(undecided))
 
 
-def _undecided(expected: torch.Tensor, others: Sequence[torch.Tensor]) -> Undecided:
-    flat = torch.stack([other.flatten() for other in (expected, *others)])
+def _undecided(expected: torch.Tensor, own: torch.Tensor, others: Sequence[torch.Tensor], *, exact: bool) -> Undecided:
+    flat = torch.stack([other.flatten() for other in (expected, own, *others)])
     places = (flat != flat[0]).any(dim=0).nonzero().flatten()
-    return Undecided(places, flat[:, places])
+    most = max(AT_LEAST, AS_MANY * int((flat[1] != flat[0]).sum())) if exact else flat.shape[1]
+    return Undecided(places, flat[:, places], most)
 
 
 def _seen(own: torch.Tensor, expected: torch.Tensor) -> tuple[Norms, float]:

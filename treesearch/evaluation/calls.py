@@ -202,10 +202,11 @@ class Drawer:
     def _solve(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
         eager = self._forward(state, call.model_seed, inputs)
-        expected = self._exact(state, call.model_seed, inputs) or _widened(eager)
+        exact = self._exact(state, call.model_seed, inputs)
+        expected = exact or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
-        return compared(eager, expected, self._moved(call, inputs, state)), largest
+        return compared(eager, expected, self._moved(call, inputs, state), exact=bool(exact)), largest
 
     def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
         """What operands that are off answer, by the places of the outputs for which `compared` wants to know; nothing
