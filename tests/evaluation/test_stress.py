@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -14,6 +16,7 @@ from treesearch.evaluation.stress import (
     SMALL,
     STRESS,
     align,
+    altered,
     regained,
     shared_length,
 )
@@ -189,3 +192,26 @@ def test_striped_contents_have_what_is_large_in_one_threads_columns() -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (3, 1), (2, 200)])
 def test_contents_of_any_shape_keep_it(kind: str, shape: tuple[int, ...]) -> None:
     assert STRESS[kind](torch.ones(shape), torch.Generator().manual_seed(1)).shape == shape
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [torch.triu, torch.tril, lambda x: x + x.mT, lambda x: x.triu().tril()],
+)
+@pytest.mark.parametrize("kind", STRESS)
+def test_triangles_and_symmetric_matrices_stay_so(structure: Callable[[torch.Tensor], torch.Tensor], kind: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    drawn = structure(torch.randn(3, 32, 32, generator=generator))
+    changed = altered(drawn, STRESS[kind], 1.0, generator)
+    assert isinstance(changed, torch.Tensor)
+    ways: list[Callable[[torch.Tensor], torch.Tensor]] = [torch.triu, torch.tril, lambda x: x.mT]
+    for way in ways:
+        assert torch.equal(way(changed), changed) or not torch.equal(way(drawn), drawn)
+    assert bool((changed != 0).any())
+
+
+def test_a_constant_matrix_is_not_taken_for_a_symmetric_one() -> None:
+    generator = torch.Generator().manual_seed(0)
+    changed = altered(torch.ones(16, 16), STRESS["spikes"], 1.0, generator)
+    assert isinstance(changed, torch.Tensor)
+    assert not torch.equal(changed, changed.mT)

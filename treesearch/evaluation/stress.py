@@ -196,7 +196,20 @@ def altered(value: Value, change: Change, scale: float, generator: torch.Generat
         changed = changed.abs()
     if low >= 0 and high <= 1:
         changed = changed.clamp(0, 1)
-    return changed.to(value.dtype)
+    return _structured(changed, value).to(value.dtype)
+
+
+def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    """Matrices that are triangular, or their own transposes, stay so: kernels may rest on what a problem is about."""
+    if drawn.dim() < 2 or drawn.shape[-2] != drawn.shape[-1] or not _varied(drawn):
+        return changed
+    if torch.equal(drawn.triu(), drawn):
+        changed = changed.triu()
+    if torch.equal(drawn.tril(), drawn):
+        changed = changed.tril()
+    if torch.equal(drawn, drawn.mT):
+        changed = changed.triu() + changed.triu(1).mT
+    return changed
 
 
 def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
