@@ -13,7 +13,7 @@ from treesearch.errors import ProblemError
 from treesearch.evaluation import checks, floor
 from treesearch.evaluation.calls import NOMINAL, Call, Drawer, Made
 from treesearch.evaluation.checks import Check, Checks
-from treesearch.evaluation.open.manners import EVALUATING
+from treesearch.evaluation.open.manners import IN_EVAL
 from treesearch.evaluation.stress import AMBIGUOUS, OF_PARAMETERS, STRESS
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference
@@ -109,7 +109,7 @@ def _draw(
     bursts = _bursts(drawer, seeds, launches, one_model=one_model)
     _give_back(reference.device)
     fixed = () if without else _fixed(problem, survivors)
-    changing = (EVALUATING,) if one_model and drawer.depends_on_mode(survivors[0]) else ()
+    changing = IN_EVAL if one_model and drawer.depends_on_mode(survivors[0]) else ()
     return Deck(tuple(survivors), spares, drawer.oracle, seed, skipped, moved, fixed, changing, bursts)
 
 

@@ -2,7 +2,7 @@
 # problem: square
 # verdict: wrong
 # check: plain-calls
-# says: on transposed inputs | on every other element | on rows with gaps
+# says: on transposed inputs | on every other element | on inputs with gaps
 import torch
 from torch import nn
 

@@ -203,8 +203,8 @@ class Candidate(Bare):
 
     def _copied(self) -> nn.Module:
         """A deep copy with the model's contents: a later call finds the same copy, which got other contents."""
-        if self.copy is None:
-            self.copy = manners.copied(self.model)
+        another = manners.copied(self.model)  # and what one more takes along when it goes is nobody else's
+        self.copy = self.copy or another
         manners.update(self.copy, self.model)
         return self.copy
 

@@ -30,7 +30,7 @@ class Answers:
     given: list[int] = field(default_factory=list)
     """Places of those in memory of an input, a parameter or a buffer."""
     spread: list[int] = field(default_factory=list)
-    """Places of those whose elements share memory with one another, as expanded ones do."""
+    """Places of those whose elements share memory with one another, as expanded ones do, and overlapping windows."""
     meeting: list[list[int]] = field(default_factory=list)
     """Pairs of those that may have elements in common."""
 
@@ -115,10 +115,11 @@ class Belongings:
 
 
 def modes(model: nn.Module) -> tuple[object, ...]:
-    """What a forward finds, and has to leave: of torch, and of the model."""
+    """What a forward finds, and has to leave: of torch, and of the model and its parts."""
     wants_gradients = [parameter.requires_grad for parameter in model.parameters()]
+    training = [part.training for part in model.modules()]
     of_torch = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype()
-    return (*of_torch, model.training, wants_gradients)
+    return (*of_torch, training, wants_gradients)
 
 
 def listed(returned: object) -> list[Any]:
@@ -136,8 +137,13 @@ def memory(value: object) -> int:
 
 
 def _spread(tensor: torch.Tensor) -> bool:
-    """Whether a dimension has no step of its own, so that elements along it are one."""
-    return any(size > 1 and step == 0 for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    """Whether a dimension's steps do not lead beyond all that smaller ones reach, so that elements may be the same."""
+    reached = 0
+    for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and step <= reached:
+            return True
+        reached += (size - 1) * step
+    return False
 
 
 def _meet(one: torch.Tensor, other: torch.Tensor) -> bool:
