@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +353,39 @@ def test_a_module_that_refuses_a_manner_says_why(bench: Bench) -> None:
     with torch.no_grad():
         assert judged.otherwise(manners.EVALUATING, [], judged.subject) == "ZeroDivisionError: division by zero"
     assert model.training
+
+
+def test_an_output_whose_memory_alone_is_kept_is_its_callers_too(bench: Bench) -> None:
+    class Pooled(Scale):
+        """Gives memory again once nobody holds the tensor that it was given as."""
+
+        pool: torch.Tensor | None = None
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            right: torch.Tensor = torch.as_tensor(super().forward(x))
+            if self.pool is None or sys.getrefcount(self.pool) > 2:
+                self.pool = torch.empty_like(right)
+            return self.pool.copy_(right)
+
+    with pytest.raises(Broken, match="an earlier call's still holds"):
+        candidate(bench, Pooled())
+
+
+def test_new_contents_raise_the_versions_of_parameters_and_inputs(bench: Bench) -> None:
+    model, seen = Scale(), list[tuple[int, ...]]()
+    judged = candidate(bench, model)
+
+    def watched(right: torch.Tensor) -> torch.Tensor:
+        given = judged.latest.inputs[0]
+        assert isinstance(given, torch.Tensor)
+        seen.append((model.get_parameter("scale")._version, given._version))
+        return right
+
+    model.returned = watched
+    with torch.no_grad():
+        [judged.launch(KERNEL, [], judged.subject) for _ in range(3)]
+    assert all(after > before for one, other in pairwise(seen) for before, after in zip(one, other, strict=True))
+    assert len(seen) == 3
 
 
 def test_a_copy_that_is_none_breaks_the_contract(bench: Bench) -> None:

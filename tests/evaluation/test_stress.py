@@ -210,6 +210,13 @@ def test_triangles_and_symmetric_matrices_stay_so(structure: Callable[[torch.Ten
     assert bool((changed != 0).any())
 
 
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0), (-1.0, 0.0, 1.0)])
+def test_labels_that_are_numbers_come_as_they_are_drawn(values: tuple[float, ...]) -> None:
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.tensor(values)[torch.randint(len(values), (8, 8), generator=generator)]
+    assert altered(labels, STRESS["spikes"], 1.0, generator) is labels
+
+
 def test_a_constant_matrix_is_not_taken_for_a_symmetric_one() -> None:
     generator = torch.Generator().manual_seed(0)
     changed = altered(torch.ones(16, 16), STRESS["spikes"], 1.0, generator)

@@ -43,6 +43,39 @@ def test_what_cannot_be_expressed_is_refused_with_the_reason(handmade: Make, nam
     assert "handmade" in str(caught.value)
 
 
+STATEFUL = """import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = torch.zeros(4)
+        self.mask = None
+
+    def forward(self, x):
+        if self.mask is None:
+            self.mask = torch.ones(4)
+        self.hidden = FORMULA
+        return x * self.mask + self.hidden
+
+def get_inputs():
+    return [torch.randn(4)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("formula", ["torch.tanh(self.hidden + x)", "self.hidden.add_(x)"])
+def test_what_a_forward_leaves_for_its_next_call_is_refused_by_name(formula: str) -> None:
+    with pytest.raises(ProblemError, match="leaves hidden for its next call"):
+        problem.from_source("stateful", STATEFUL.replace("FORMULA", formula))
+
+
+def test_what_a_forward_works_out_once_is_no_state() -> None:
+    assert problem.from_source("stateful", STATEFUL.replace("FORMULA", "self.hidden"))
+
+
 WHOLE = """import torch
 from torch import nn
 

@@ -38,6 +38,7 @@ from treesearch.evaluation.stress import (
     shared_length,
     turned,
 )
+from treesearch.evaluation.ties import TieWatch
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Role
@@ -172,6 +173,8 @@ class Drawer:
             return None
         if kind in AMBIGUOUS and not self._decided(call, inputs, state, answers):
             return None
+        if kind != NOMINAL and self._ties(call, inputs, state):
+            return None
         self.largest = max(self.largest, largest)
         call.keep(replace(self._arrange(inputs, state), answers=answers))
         return call
@@ -246,10 +249,17 @@ class Drawer:
         self, change: Change, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], number: int = 0
     ) -> list[torch.Tensor]:
         """The answer where each number of the operands is changed."""
+        moved, about = self._changed(change, call, inputs, state, number)
+        found = about, call.model_seed, moved
+        return self._exact(*found) or _widened(self._forward(*found))
+
+    def _changed(
+        self, change: Change, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], number: int
+    ) -> tuple[list[Value], dict[str, torch.Tensor]]:
+        """Operands, each number of them changed."""
         generator = torch.Generator(self.reference.device).manual_seed(call.seed + 3 + number)
         moved = [change(value, generator) if isinstance(value, torch.Tensor) else value for value in inputs]
-        about = {name: change(tensor, generator) for name, tensor in state.items()}, call.model_seed, moved
-        return self._exact(*about) or _widened(self._forward(*about))
+        return moved, {name: change(tensor, generator) for name, tensor in state.items()}
 
     def _drawn(self, call: Call) -> tuple[list[Value], dict[str, torch.Tensor]]:
         """Inputs, and parameters and buffers by dotted name."""
@@ -306,6 +316,20 @@ class Drawer:
         moved = compared(self._answered(jolted, call, inputs, state), answers.expected).norms
         most = max(MOST_EXCITABLE * JOLT, MOST_MOVED * self.problem.tolerance)
         return any(bool((norms.own > most * norms.expected).any()) for norms in moved if norms)
+
+    def _ties(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> bool:
+        """Whether the reference picks among numbers that are equal however its operands are nudged, as where a softmax
+        has left nothing of them: which of those it takes is nothing that a kernel can be held to."""
+        if all(output.floating for output in self.problem.signature.of(Role.OUTPUT)):
+            return False
+        closely = partial(nudged, share=LEFT_OPEN)
+        tied: list[list[torch.Tensor]] = []
+        for number, change in enumerate((None, closely, closely)):
+            moved, about = self._changed(change, call, inputs, state, number) if change else (inputs, state)
+            with TieWatch() as watch:
+                self._forward(about, call.model_seed, moved)
+            tied.append(watch.found)
+        return any(bool((one & other & third).any()) for one, other, third in zip(*tied, strict=True))
 
     def _decided(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the reference itself says the same as the oracle wherever an answer is yes or no: what hangs on the

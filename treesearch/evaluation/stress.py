@@ -187,8 +187,8 @@ tolerance."""
 
 
 def altered(value: Value, change: Change, scale: float, generator: torch.Generator) -> Value:
-    """A floating-point input changed within its own domain; anything else as drawn."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+    """A floating-point input changed within its own domain; all else, and what is nothing but 0 and ±1, as drawn."""
+    if not isinstance(value, torch.Tensor) or _exact(value):
         return value
     changed = change(value.float(), generator) * scale
     low, high = float(value.min()), float(value.max())
@@ -215,8 +215,8 @@ def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
 def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Weights that are all ones or zeros would hide a kernel that ignores them.
 
-    Masks and constants that mean something exact (0 and 1, infinities, integers) are left alone; values that
-    are never negative, such as variances, stay so.
+    Masks, signs and constants that mean something exact (-1, 0 and 1, infinities, integers) are left alone; values
+    that are never negative, such as variances, stay so.
     """
     if _exact(tensor):
         return tensor
@@ -295,7 +295,7 @@ def _off(tensor: torch.Tensor, directions: torch.Tensor, share: float) -> torch.
 def _exact(tensor: torch.Tensor) -> bool:
     if not tensor.is_floating_point() or not tensor.numel() or not bool(torch.isfinite(tensor).all()):
         return True
-    return _varied(tensor) and bool(((tensor == 0) | (tensor == 1)).all())
+    return _varied(tensor) and bool(((tensor == 0) | (tensor.abs() == 1)).all())
 
 
 def _varied(tensor: torch.Tensor) -> bool:

@@ -16,6 +16,8 @@ from treesearch.problem.reference import Reference, Value, buffers, weights
 
 LARGE_BYTES = 128 << 20
 LARGE_FLOPS = 5 * 10**9
+Version = tuple[torch.Tensor, int]
+"""A tensor, and how often it was changed in place."""
 """From either on, a problem's forward is not tried on real data when it is loaded: that would take seconds."""
 
 
@@ -33,6 +35,8 @@ class Rehearsal:
     changes_inputs: bool
     random: str
     """The operator that draws random numbers, or nothing."""
+    keeps: str
+    """The attribute that forward leaves for the next call, beside parameters and buffers, or nothing."""
 
     @property
     def large(self) -> bool:
@@ -51,7 +55,7 @@ def rehearse(reference: Reference) -> Rehearsal | None:
         model, inputs = reference.model(0), reference.inputs(1)
     except ProblemError:
         return None
-    before = [tensor._version for tensor in _tensors(inputs)]
+    before, held = [tensor._version for tensor in _tensors(inputs)], _attributes(model)
     try:
         with watch:
             outputs = reference.forward(model, inputs)
@@ -63,7 +67,24 @@ def rehearse(reference: Reference) -> Rehearsal | None:
             ) from None
         return None
     changed = before != [tensor._version for tensor in _tensors(inputs)]
-    return Rehearsal(reference, model, inputs, outputs, watch.operations, changed, watch.random)
+    # What was not there before is what a forward works out once, such as a mask.
+    left = _attributes(model)
+    keeps = next((name for name, was in held.items() if not _is_still(was, left.get(name))), "")
+    return Rehearsal(reference, model, inputs, outputs, watch.operations, changed, watch.random, keeps)
+
+
+def _is_still(was: Version, found: Version | None) -> bool:
+    return found is not None and found[0] is was[0] and found[1] == was[1]
+
+
+def _attributes(model: nn.Module) -> dict[str, Version]:
+    """Tensors that are attributes of a model or its parts, neither parameters nor buffers, and their versions."""
+    return {
+        f"{path}.{name}".removeprefix("."): (value, value._version)
+        for path, part in model.named_modules()
+        for name, value in vars(part).items()
+        if isinstance(value, torch.Tensor)
+    }
 
 
 class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]

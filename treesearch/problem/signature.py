@@ -37,10 +37,16 @@ class Derived:
 def derive(reference: Reference) -> Derived:
     """Arguments in order: inputs and scalars as forward takes them, parameters, buffers, outputs.
 
-    Refuses forwards that change their inputs, are random, or have shapes that depend on data. A small problem is
-    run a few times on two draws; of one that would take seconds or gigabytes, torch's meta device tells as much.
+    Refuses forwards that change their inputs, keep something for the next call, are random, or have shapes that depend
+    on data. A small problem is run a few times on two draws; of one that would take seconds or gigabytes, torch's meta
+    device tells as much.
     """
     rehearsal = rehearse(reference)
+    if rehearsal and rehearsal.keeps:
+        raise ProblemError(
+            f"forward of {reference.name} leaves {rehearsal.keeps} for its next call, neither a parameter nor a "
+            "buffer: its answers depend on calls before, of which a kernel knows nothing."
+        )
     arguments = _rehearsed(rehearsal) if rehearsal and rehearsal.large else _tried(reference)
     signature = Signature(_distinct(arguments))
     flops = rehearsal.operations or None if rehearsal else None

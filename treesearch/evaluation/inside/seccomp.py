@@ -41,7 +41,7 @@ WATCHING = (
     "inotify_init inotify_init1 inotify_add_watch fanotify_mark cachestat fadvise64 readahead preadv2 pwritev2".split()
 )
 """Ways to see what other processes do with files, or what an earlier process has left in the page cache."""
-SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority".split()
+SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set".split()
 """Ways to have the thread that starts a clock wait for others, which work meanwhile on what it is to time."""
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.graph import increment_version
 
 from treesearch.evaluation import baseline
 from treesearch.evaluation.baseline import Subject
@@ -157,6 +158,12 @@ class Candidate(Bare):
         self.settle()
         return ""
 
+    def _renew(self) -> None:
+        """And others have changed parameters and inputs, as an optimizer would: tensors count that."""
+        super()._renew()
+        inputs = [value for value in self.latest.inputs if isinstance(value, torch.Tensor)]
+        increment_version([*self.model.parameters(), *self.model.buffers(), *inputs])
+
     def settle(self) -> None:
         """Raises Broken where the last call changed what is its caller's, or answered in memory that it may not.
 
@@ -209,8 +216,11 @@ class Candidate(Bare):
         return self.copy
 
     def _refuse_reuse(self) -> None:
-        """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would."""
-        before, self.last = self.last, self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+        """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would, even
+        where all that its caller has kept is its memory."""
+        before = [output.detach() for output in self.last]
+        self.last, self.returned = [], None
+        self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
         given = {memory(tensor) for tensor in (*self.subject.state.values(), *self.subject.inputs)}
         for index, (output, earlier) in enumerate(zip(self.last, before, strict=True)):
             if output.numel() and memory(output) == memory(earlier) and memory(output) not in given:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.autograd.graph import increment_version
 
 from treesearch.evaluation.open.contract import Broken, memory, modes
 from treesearch.problem.reference import buffers, weights
@@ -104,6 +105,7 @@ def update(copied: nn.Module, model: nn.Module) -> None:
     for own, wanted in ((weights(copied), weights(model)), (buffers(copied), buffers(model))):
         for name, tensor in wanted.items():
             own[name].copy_(tensor)
+    increment_version([*copied.parameters(), *copied.buffers()])
 
 
 def _tensors(model: nn.Module) -> list[torch.Tensor]:
