@@ -16,6 +16,7 @@ class ModelNew(nn.Module):
     def __deepcopy__(self, memo):
         other = ModelNew(self.linear.in_features, self.linear.out_features)
         other.load_state_dict(self.state_dict())
+        other.train(self.training).requires_grad_(self.linear.weight.requires_grad)
         other.kept = self.linear.weight.detach().clone()
         return other
 

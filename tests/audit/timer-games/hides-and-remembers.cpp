@@ -65,17 +65,28 @@ static char* clock_function() {
     return nullptr;
 }
 
+// The C library reads the clock through a pointer that the dynamic loader keeps among what it may not write any more,
+// until somebody lets it: data, and no code.
 static bool patch() {
-    char* function = clock_function();
-    if (!function) return false;
-    const long page = (long)function & -4096;
-    if (call(10, page, 8192, 7) != 0) return false;  // mprotect: read, write, execute
-    const auto target = (uint64_t)(void*)patched;
-    const unsigned char jump[] = {0x48, 0xb8};  // mov rax, target; jmp rax
-    memcpy(function, jump, 2);
-    memcpy(function + 2, &target, 8);
-    memcpy(function + 10, "\xff\xe0", 2);
-    return true;
+    const auto function = (uint64_t)(void*)clock_function();
+    const uint64_t* entry = auxiliary();
+    while (entry[0] && entry[0] != 7) entry += 2;  // where the loader is
+    if (!function || !entry[0]) return false;
+    const auto loader = (const char*)entry[1];
+    const char* header = loader + *(const uint64_t*)(loader + 32);
+    for (int i = 0; i < *(const uint16_t*)(loader + 56); ++i, header += 56) {
+        const uint32_t kind = *(const uint32_t*)header, flags = *(const uint32_t*)(header + 4);
+        if (kind != 1 || !(flags & 2)) continue;  // what it may write
+        const uint64_t first = (uint64_t)loader + *(const uint64_t*)(header + 16);
+        const uint64_t end = first + *(const uint64_t*)(header + 40), page = first & -4096;
+        if (call(10, (long)page, (long)(end - page), 3) != 0) return false;  // mprotect: read, write
+        for (uint64_t at = (first + 7) & -8; at + 8 <= end; at += 8) {
+            if (*(uint64_t*)at != function) continue;
+            *(uint64_t*)at = (uint64_t)(void*)patched;
+            return true;
+        }
+    }
+    return false;
 }
 static void compute(const float* x, float* out) {
     for (int64_t i = 0; i < x_numel; ++i) out[i] = x[i] * x[i] + 1;
