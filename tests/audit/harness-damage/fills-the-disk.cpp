@@ -1,7 +1,6 @@
 // hostile: writes more into its temporary folder than a kernel has any use for, in files of which each is small
 // problem: square
 // verdict: crashed
-// check: space
 #include "problem.h"
 
 // A system call that no imported function gives away.

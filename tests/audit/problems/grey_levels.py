@@ -12,7 +12,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(4096, 512)]
+    return [torch.rand(1024, 512)]
 
 
 def get_init_inputs():
