@@ -322,14 +322,22 @@ class Drawer:
         has left nothing of them: which of those it takes is nothing that a kernel can be held to."""
         if all(output.floating for output in self.problem.signature.of(Role.OUTPUT)):
             return False
-        closely = partial(nudged, share=LEFT_OPEN)
-        tied: list[list[torch.Tensor]] = []
-        for number, change in enumerate((None, closely, closely)):
-            moved, about = self._changed(change, call, inputs, state, number) if change else (inputs, state)
-            with TieWatch() as watch:
-                self._forward(about, call.model_seed, moved)
-            tied.append(watch.found)
-        return any(bool((one & other & third).any()) for one, other, third in zip(*tied, strict=True))
+        closely, tied = partial(nudged, share=LEFT_OPEN), self._picks(call, inputs, state)
+        for number in (1, 2):
+            if not any(bool(one.any()) for one in tied):
+                return False
+            try:
+                again = self._picks(call, *self._changed(closely, call, inputs, state, number))
+            except ProblemError:
+                return False
+            tied = [one & other for one, other in zip(tied, again, strict=False) if one.shape == other.shape]
+        return any(bool(one.any()) for one in tied)
+
+    def _picks(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+        with TieWatch() as watch:
+            self._forward(state, call.model_seed, inputs)
+        found: list[torch.Tensor] = watch.found
+        return found
 
     def _decided(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the reference itself says the same as the oracle wherever an answer is yes or no: what hangs on the
@@ -368,7 +376,7 @@ def _is_floating(value: Value) -> TypeGuard[torch.Tensor]:
 
 def _largest_floating(values: Sequence[Value]) -> Sequence[int]:
     """Where the largest floating-point tensor is, as the only element; of several the first; empty without one."""
-    sizes = [value.numel() if isinstance(value, torch.Tensor) and value.is_floating_point() else 0 for value in values]
+    sizes = [value.numel() if _is_floating(value) else 0 for value in values]
     return [sizes.index(max(sizes))] if any(sizes) else []
 
 

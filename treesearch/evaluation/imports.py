@@ -2,9 +2,8 @@
 
 A function that is not there for the asking is not out of reach: machine code can enter the kernel by itself, or count
 from the address of a function that it may have to one that it may not. What it then reaches is up to the sandbox, which
-on a CPU also keeps it from loading further libraries. This
-check tells, before anything runs, what is no honest kernel: one that opens files, waits, allocates device memory, or
-has a library do its work.
+on a CPU also keeps it from executing other code. This check tells, before anything runs, what is no honest kernel: one
+that opens files, waits, allocates device memory, or has a library do its work.
 """
 
 from __future__ import annotations

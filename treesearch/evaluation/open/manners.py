@@ -91,7 +91,7 @@ def copied(model: nn.Module) -> nn.Module:
     """A deep copy, made after `.eval()` and in train mode like the model. Raises Broken where it is none."""
     with evaluating(model):
         found = copy.deepcopy(model)
-        if isinstance(found, nn.Module) and modes(found) != modes(model):
+        if modes(found) != modes(model):
             raise Broken("copy.deepcopy() of the model is in another mode: training, or requires_grad of parameters")
     found.train()
     own = {memory(tensor) for tensor in _tensors(model)}
