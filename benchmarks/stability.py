@@ -1,13 +1,13 @@
 """How far this machine's verdicts can be relied on: one kernel judged over and over, and kernels that differ by 2 %.
 
-    python benchmarks/stability.py [--busy] [--kind cuda]
+    python benchmarks/stability.py [--busy] [--kind cuda] [--part verdicts]
 
 Prints a Markdown table for each device that kernels can be built for, or for the one of --kind: how far apart verdicts
 on one kernel are, each in a process of its own; how often a duel finds the faster of two kernels, of which one takes
 2 % more of the same steps; how often it finds one of two equal kernels faster; and how long duels take. What the 2 %
 amount to on the clock is measured as well. The machine's load meanwhile, of which about one is the benchmark's own,
-stands beside them.
-With --busy, another process spins on one core meanwhile.
+stands beside them. With --part, duels or verdicts alone: each takes minutes. With --busy, another process spins on one
+core meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 
 from treesearch import languages
 from treesearch.evaluation import noise, target, yardstick
@@ -37,6 +36,7 @@ OPPOSITE = {
     Outcome.SLOWER: Outcome.FASTER,
     Outcome.INCONCLUSIVE: Outcome.INCONCLUSIVE,
 }
+PARTS = "duels", "verdicts"
 SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 
@@ -74,24 +74,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How far this machine's verdicts can be relied on.")
     parser.add_argument("--busy", action="store_true", help="with another process that spins on one core")
     parser.add_argument("--kind", choices=("cpu", "cuda"), help="this machine's device of that kind alone")
+    parser.add_argument("--part", choices=PARTS, help="duels or verdicts alone")
     given = parser.parse_args()
     with neighbour(given.busy):
         for hardware in target.HERE.all() if given.kind is None else [target.HERE.of_kind(given.kind)]:
             if languages.for_device(hardware.kind).compiler():
-                report(hardware, given.busy)
+                report(hardware, given.busy, [given.part] if given.part else PARTS)
 
 
-def report(hardware: Device, busy: bool) -> None:
-    """Prints everything about one device, as Markdown, each row when it is known."""
+def report(hardware: Device, busy: bool, parts: Sequence[str] = PARTS) -> None:
+    """Prints everything about one device, or those parts of it, as Markdown, each row when it is known."""
     print(f"### {hardware.name}, {hardware.cores} cores{', one of them busy' if busy else ''}\n")
     print("| what | tried | found | goal |\n|---|---|---|---|", flush=True)
-    for row in chain(duel_rows(*duels(hardware)), verdict_rows(noise.verdicts(hardware, VERDICTS))):
+    for row in rows(hardware, parts):
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
     print()
 
 
 Row = tuple[str, int, str, str]
 """What was looked at, how often, what came of it, and what should."""
+
+
+def rows(hardware: Device, parts: Sequence[str]) -> Iterator[Row]:
+    if "duels" in parts:
+        yield from duel_rows(*duels(hardware))
+    if "verdicts" in parts:
+        yield from verdict_rows(noise.verdicts(hardware, VERDICTS))
 
 
 def duel_rows(same: Tally, more: Tally) -> Iterator[Row]:

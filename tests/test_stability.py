@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import stability
 from benchmarks.stability import Fought, Tally
+from treesearch.evaluation import noise
 from treesearch.evaluation.build import Built
 from treesearch.evaluation.duel import Duelled
 from treesearch.records import Build, Conditions, Measurement, Outcome, Ratio, Timing
@@ -38,6 +39,13 @@ def test_the_faster_of_two_wins_whichever_is_named_first() -> None:
     assert tallied(1.0, 1.25).said(Outcome.FASTER) == 4
     assert tallied(1.25, 1.0).said(Outcome.SLOWER) == 4
     assert tallied(1.0, 1.25).ratios == pytest.approx((1.25, 1.25, 1.25, 1.25))
+
+
+def test_one_part_can_be_asked_for_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = [measurement(time) for time in (1.0, 1.01)]
+    monkeypatch.setattr(noise, "verdicts", lambda hardware, count: measured)
+    hardware: Any = None
+    assert list(stability.rows(hardware, ["verdicts"])) == list(stability.verdict_rows(measured))
 
 
 def test_equal_ones_are_not_declared_different() -> None:
