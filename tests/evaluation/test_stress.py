@@ -21,6 +21,9 @@ from treesearch.evaluation.stress import (
     shared_length,
 )
 
+UNMOVED = (ALIGNED, FAINT, GAINS, SIGNS, SMALL, "large", "weights")
+"""Kinds that leave shares of a whole as they are."""
+
 
 def test_aligned_contents_are_the_same_values_and_larger_at_the_same_places() -> None:
     change, generator = align(64, seed=3), torch.Generator()
@@ -208,6 +211,28 @@ def test_triangles_and_symmetric_matrices_stay_so(structure: Callable[[torch.Ten
     for way in ways:
         assert torch.equal(way(changed), changed) or not torch.equal(way(drawn), drawn)
     assert bool((changed != 0).any())
+
+
+@pytest.mark.parametrize("kind", STRESS)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("order", [1, 2])
+def test_shares_of_a_whole_and_unit_vectors_stay_so(order: int, axis: int, kind: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(8, 16, 32, generator=generator)
+    drawn = drawn.softmax(axis) if order == 1 else torch.nn.functional.normalize(drawn, dim=axis)
+    changed = altered(drawn, STRESS[kind], 64.0, generator)
+    assert isinstance(changed, torch.Tensor)
+    assert torch.allclose(changed.norm(order, axis), torch.ones(()), atol=1e-5)
+    assert order == 2 or bool((changed >= 0).all())
+    assert kind in UNMOVED or not torch.allclose(changed, drawn, rtol=1e-3)
+
+
+def test_shares_in_half_precision_are_known_as_such() -> None:
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(8, 1024, generator=generator).softmax(-1).half()
+    changed = altered(drawn, STRESS["offset"], 1.0, generator)
+    assert isinstance(changed, torch.Tensor)
+    assert torch.allclose(changed.double().sum(-1), torch.ones(8).double(), atol=1e-2)
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0), (-1.0, 0.0, 1.0)])

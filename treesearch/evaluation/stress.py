@@ -13,6 +13,8 @@ from treesearch.problem.reference import Value
 ALIGNED, SMALL, SORTED, STRIPED = "aligned", "small", "sorted", "striped"
 FAINT, GAINS, SIGNS = OF_PARAMETERS = "faint", "gains", "signs"
 """Kinds that change parameters alone, and so are nothing without any."""
+WHOLE = 1e-3
+"""How far from one the sum of shares, or the length of a unit vector, may be as it was rounded."""
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 JOLT = 2.0**-11
@@ -194,9 +196,27 @@ def altered(value: Value, change: Change, scale: float, generator: torch.Generat
     low, high = float(value.min()), float(value.max())
     if low >= 0:  # non-negative inputs, such as probabilities or lengths, stay so
         changed = changed.abs()
+    if (normalized := _normalized(changed, value)) is not None:
+        return normalized.to(value.dtype)
     if low >= 0 and high <= 1:
         changed = changed.clamp(0, 1)
     return _structured(changed, value).to(value.dtype)
+
+
+def _normalized(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor | None:
+    """Shares of a whole, such as soft targets, and unit vectors, such as embeddings, stay so along the axis where they
+    are, the last of several: kernels may rest on what a problem is about. None where they are nothing of the kind."""
+    for axis in reversed(range(drawn.dim())):
+        for order in (1, 2):
+            if bool(((_norms(drawn, order, axis) - 1).abs() <= WHOLE).all()):
+                changed = torch.where(_norms(changed, order, axis) > 0, changed, 1)  # of nothing: all alike
+                return (changed / _norms(changed, order, axis)).float()
+    return None
+
+
+def _norms(tensor: torch.Tensor, order: int, axis: int) -> torch.Tensor:
+    norms: torch.Tensor = torch.linalg.vector_norm(tensor, order, axis, keepdim=True, dtype=torch.float64)
+    return norms
 
 
 def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:

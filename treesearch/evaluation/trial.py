@@ -236,9 +236,9 @@ class Trial:
         self._refuse_damage(index, values)
         if call.checked:
             self._check(call, snapshot)
-        if visit.manner:
+        for manner in visit.manners:
             # What a module keeps of one such call shows in the next one of the same model alone.
-            self._otherwise(candidate, call, 0 if self.lane.one_model else index, visit.manner)
+            self._otherwise(candidate, call, 0 if self.lane.one_model else index, manner)
         if visit.warm and not (late or self._outclassed()):
             self._warm(candidate, call, index)
         if visit.burst and not self._enough_bursts(late):

@@ -28,8 +28,8 @@ class Visit:
     """Whether the candidate's CPU time is looked at while nothing is asked of it."""
     warm: bool
     """Whether it is timed once more, right after a launch on the same contents."""
-    manner: str = ""
-    """In which manner it is made once more, as a user makes it; empty for not at all."""
+    manners: tuple[str, ...] = ()
+    """In which manners it is made once more each, as a user makes it."""
 
 
 def plan(deck: Deck, lane: Lane, protocol: Protocol, chance: random.Random, without: Checks) -> list[Visit]:
@@ -46,8 +46,8 @@ def plan(deck: Deck, lane: Lane, protocol: Protocol, chance: random.Random, with
     watched = drawn(deck.calls, Check.CPU_TIME, WATCHED)
     warm = chance.sample(nominal, min(WARM, len(nominal)))
     manners = [manner for manner in lane.manners if manner not in deck.changing]
-    checked = [call for call in deck.calls if call.checked]
-    otherwise = dict(zip(drawn(checked, Check.PLAIN_CALLS, len(manners)), manners, strict=False))
+    checked = drawn([call for call in deck.calls if call.checked], Check.PLAIN_CALLS, len(manners))
+    otherwise = {call: tuple(manners[place :: len(checked)]) for place, call in enumerate(checked)}
     if Check.SHUFFLE not in without:
         chance.shuffle(calls)
     early = [call for call in calls if call not in bursts]
@@ -56,4 +56,4 @@ def plan(deck: Deck, lane: Lane, protocol: Protocol, chance: random.Random, with
         early.insert(0, early.pop(places[0]))
     for call in bursts:
         early.insert(chance.randint((len(calls) + 1) // 2, len(early)), call)
-    return [Visit(call, bursts.get(call, ()), call in watched, call in warm, otherwise.get(call, "")) for call in early]
+    return [Visit(call, bursts.get(call, ()), call in watched, call in warm, otherwise.get(call, ())) for call in early]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -43,6 +44,8 @@ WATCHING = (
 """Ways to see what other processes do with files, or what an earlier process has left in the page cache."""
 SCHEDULING = "sched_setscheduler sched_setparam sched_setattr setpriority ioprio_set".split()
 """Ways to have the thread that starts a clock wait for others, which work meanwhile on what it is to time."""
+TO_ITSELF = 0, signal.SIGABRT
+"""Signals that a process may send to its own. SIGCONT is none of them: it takes back a SIGSTOP that is under way."""
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""
 PROT_EXEC = 4
@@ -96,6 +99,8 @@ def for_kernel(*, network: bool, processes: bool, signals: bool, code_is_known: 
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
     if signals:
         rules += [Rule("kill"), Rule("tgkill")]
+    elif processes:
+        rules += [Rule("kill", argument=1, allowed=TO_ITSELF), Rule("tgkill", argument=2, allowed=TO_ITSELF)]
     if code_is_known:
         rules += [Rule("open", argument=1, forbidden=WRITING), Rule("openat", argument=2, forbidden=WRITING)]
         return [*rules, Rule("creat"), Rule("openat2", ABSENT)]

@@ -6,7 +6,6 @@ import ctypes
 import math
 import mmap
 import os
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,8 @@ from treesearch.evaluation.open.contract import Belongings, Broken, memory
 from treesearch.problem.reference import assign, buffers, weights
 
 KERNEL, NOTHING = "kernel", "nothing"
+CALLS_HELD = 4
+"""For so many calls, on average, the answers of one are held."""
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -59,6 +60,8 @@ class Bare:
         """Own copies of buffers, beside the shared ones."""
         self.last = [torch.empty_like(shared) for shared in self.subject.outputs]
         """The outputs of the last call."""
+        self.poisoned: list[torch.Tensor] = []
+        """Those of the call before, in memory that holds nothing but poison since."""
 
     def launch(self, which: str, scalars: list[Any], subject: Subject) -> int:
         """Nanoseconds of one call on a set's inputs; the outputs are then in its shared buffers.
@@ -84,10 +87,16 @@ class Bare:
         """
         for own, shared in self.changing:
             own.copy_(shared)
-        kept = {memory(tensor) for tensor in (*self.subject.state.values(), *self.latest.inputs)}
-        for output in self.last if self.poisons else ():
-            if memory(output) not in kept:
-                output.fill_(math.nan if output.is_floating_point() else 1)
+        kept = set(map(memory, self._kept()))
+        left = [output for output in self.last if self.poisons and memory(output) not in kept]
+        with torch.inference_mode():  # which an output may have been made in
+            for output in left:
+                output.fill_(_poison(output))
+        self.poisoned = left
+
+    def _kept(self) -> list[object]:
+        """What an output may be in without being its caller's alone."""
+        return [*self.subject.state.values(), *self.latest.inputs]
 
     def _hand_over(self) -> None:
         for shared, output in zip(self.latest.outputs, self.last, strict=True):
@@ -111,17 +120,23 @@ class Bare:
 class Candidate(Bare):
     """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
 
-    def __init__(self, model: object, bare: Bare, others: Sequence[Bare] = ()) -> None:
+    def __init__(
+        self, model: object, bare: Bare, others: Sequence[Bare] = (), layouts: manners.Layouts | None = None
+    ) -> None:
         """Raises Broken where the model is none, or has other parameters or buffers than the reference. `others` are
-        the sets that it may be launched on as well."""
+        the sets that it may be launched on as well; several candidates may have `layouts` in common."""
         if not isinstance(model, nn.Module):
             raise Broken("ModelNew is not a torch.nn.Module")
         self.device, self.poisons, self.wanted = bare.device, bare.poisons, bare.wanted
         self.subject = self.latest = bare.subject
         self.model = _moved(model, self.device)
         self.copy: nn.Module | None = None
+        self.layouts = layouts or manners.Layouts()
         self.returned: object = None
         """What the last forward returned, just as it did, until `settle` has looked at it."""
+        self.poisoned: list[torch.Tensor] = []
+        self.held: list[torch.Tensor] = []
+        """Poisoned outputs of some earlier call that its caller still holds, as of the last one."""
         self.changing = self._adopt()
         self.others = [one.subject for one in others if one is not bare] or [bare.subject]
         """The other sets, or its own where there is none."""
@@ -148,7 +163,7 @@ class Candidate(Bare):
             elif manner == manners.EVALUATING:
                 returned = self._evaluated(inputs, scalars)
             else:
-                returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs)
+                returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs, self.layouts)
         except Broken:
             raise
         except Exception as error:  # a module may refuse with whatever it likes
@@ -161,8 +176,14 @@ class Candidate(Bare):
     def _renew(self) -> None:
         """And others have changed parameters and inputs, as an optimizer would: tensors count that."""
         super()._renew()
+        if not manners.LOT.randrange(CALLS_HELD):
+            self.held = self.poisoned
         inputs = [value for value in self.latest.inputs if isinstance(value, torch.Tensor)]
         increment_version([*self.model.parameters(), *self.model.buffers(), *inputs])
+
+    def _kept(self) -> list[object]:
+        copied = buffers(self.copy).values() if self.copy else ()
+        return [*super()._kept(), *(own for own, _ in self.changing), *copied]
 
     def settle(self) -> None:
         """Raises Broken where the last call changed what is its caller's, or answered in memory that it may not.
@@ -170,14 +191,16 @@ class Candidate(Bare):
         To look takes longer than some kernels: it is done when nobody takes the time.
         """
         self.belongings.refuse_changes()
-        given = [*self.latest.inputs, *self.subject.state.values(), *(own for own, _ in self.changing)]
-        contract.refuse(self.returned, given, self.wanted)
+        for output in (*self.poisoned, *self.held):
+            if not _is_poison(output):
+                raise Broken("a call writes to what an earlier one has returned, and its caller may still hold")
+        contract.refuse(self.returned, self._kept(), self.wanted)
         self.returned = None
 
     def _evaluated(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
         """What is answered after `.eval()` where there was a call before, on other inputs and with other weights in the
         same memory: neither that call nor `.eval()` may have kept anything of them."""
-        own, other = weights(self.model), random.choice(self.others)
+        own, other = weights(self.model), manners.LOT.choice(self.others)
         held = {name: tensor.clone() for name, tensor in own.items()}
         assign(self.model, held)
         try:
@@ -262,6 +285,15 @@ class Candidate(Bare):
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         return dense
+
+
+def _poison(output: torch.Tensor) -> float:
+    return math.nan if output.is_floating_point() else 1
+
+
+def _is_poison(output: torch.Tensor) -> bool:
+    with torch.inference_mode():
+        return bool((output.isnan() if output.is_floating_point() else output == 1).all())
 
 
 def _dense(output: torch.Tensor) -> torch.Tensor:

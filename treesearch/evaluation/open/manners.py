@@ -6,6 +6,7 @@ import copy
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,13 +25,15 @@ SPACED = "on every other element of tensors"
 PADDED = "on inputs with gaps in them"
 MISALIGNED = "on inputs that begin at no round address"
 IN_EVAL = (EVALUATING, INFERRING)
+LOT = random.SystemRandom()
+"""Nothing that a module does to `random` tells what comes."""
 
 
-def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any], layouts: Layouts) -> Any:
     """What `forward(model, *inputs)` returns in one of these manners, but for EVALUATING and COPIED. The model is
     afterwards as it was before. Raises whatever the model raises."""
     if manner in LAYOUTS:
-        return forward(model, *laid_out(inputs, manner))
+        return forward(model, *layouts.laid_out(inputs, manner))
     if manner == INFERRING:
         with evaluating(model), torch.inference_mode():
             return forward(model, *inputs)
@@ -38,53 +41,93 @@ def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Seq
         return forward(model, *map(_leaf, inputs))
 
 
-def laid_out(inputs: Sequence[Any], manner: str) -> list[Any]:
-    """The same values otherwise in memory: in all tensors of several, or in some of them."""
-    places = [place for place, value in enumerate(inputs) if isinstance(value, torch.Tensor) and value.numel() > 1]
-    if manner in SOME and len(places) == 2:  # the second alone first: a module may look at how the first one lies
-        places = [places[1 - SOME.index(manner) % 2]]
-    elif manner in SOME and places:
-        places = random.sample(places, random.randint(1, max(1, len(places) - 1)))
-    return [LAYOUTS[manner](value) if place in places else value for place, value in enumerate(inputs)]
+Layout = Callable[[torch.Tensor], torch.Tensor]
+"""The same values otherwise in memory."""
 
 
-def _transposed(value: torch.Tensor) -> torch.Tensor:
-    """With its dimensions in another order in memory, drawn by lot; of images' half the time in `channels_last`."""
+def _transposed(value: torch.Tensor) -> list[Layout]:
+    """With a dimension elsewhere in memory: the last one first, any one last, as in `channels_last`, or a neighbour of
+    it in its place."""
     last = value.dim() - 1
-    if last < 1:
-        return value
-    first = random.randrange(last)
-    channels = [(1, last)] * 3 if last >= 3 else []
-    one, other = random.choice([(last, 0), (first, last), (first, first + 1), *channels])
+    pairs = {(last, 0), *((one, last) for one in range(last)), *((one, one + 1) for one in range(last))}
+    return [partial(_moved, one=one, other=other) for one, other in sorted(pairs)] if last > 0 else []
+
+
+def _moved(value: torch.Tensor, one: int, other: int) -> torch.Tensor:
     return value.movedim(one, other).contiguous().movedim(other, one)
 
 
-def _spaced(value: torch.Tensor) -> torch.Tensor:
-    return torch.stack([value, torch.zeros_like(value)], dim=-1)[..., 0]
+def _spaced(_: torch.Tensor) -> list[Layout]:
+    return [lambda value: torch.stack([value, torch.zeros_like(value)], dim=-1)[..., 0]]
 
 
-def _padded(value: torch.Tensor) -> torch.Tensor:
-    """As if it were a part of something larger, along a dimension drawn by lot, the last one more often than others."""
-    along = random.choice((value.dim() - 1, random.randrange(min(1, value.dim() - 1), value.dim())))
-    wider = torch.cat([value, torch.zeros_like(value.narrow(along, 0, 1))], dim=along)
-    return wider.narrow(along, 0, value.shape[along])
+def _padded(value: torch.Tensor) -> list[Layout]:
+    """As if it were a part of something larger along a dimension: by one at its end, or the second half of it."""
+    alongs = range(1, value.dim()) if value.dim() > 1 else range(1)
+    return [partial(_part, along=along, half=half) for along in alongs for half in (False, True)]
 
 
-def _misaligned(value: torch.Tensor) -> torch.Tensor:
-    return torch.cat([value.new_zeros(1), value.reshape(-1)])[1:].view(value.shape)
+def _part(value: torch.Tensor, along: int, half: bool) -> torch.Tensor:
+    size = value.shape[along]
+    beside = torch.zeros_like(value if half else value.narrow(along, 0, 1))
+    wider = torch.cat([beside, value] if half else [value, beside], dim=along)
+    return wider.narrow(along, size if half else 0, size)
 
 
-_OF_ALL: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+def _misaligned(_: torch.Tensor) -> list[Layout]:
+    """So many elements behind a round address."""
+    return [partial(_behind, elements=elements) for elements in (1, 2, 4, 8)]
+
+
+def _behind(value: torch.Tensor, elements: int) -> torch.Tensor:
+    return torch.cat([value.new_zeros(elements), value.reshape(-1)])[elements:].view(value.shape)
+
+
+_KINDS: dict[str, Callable[[torch.Tensor], list[Layout]]] = {
     TRANSPOSED: _transposed,
     PADDED: _padded,
     SPACED: _spaced,
     MISALIGNED: _misaligned,
 }
-_OF_SOME = {f"{manner}, some of them": layout for manner, layout in _OF_ALL.items()}
+_OF_SOME = {f"{manner}, some of them": manner for manner in _KINDS}
 SOME = (*_OF_SOME,)
-LAYOUTS = {**_OF_ALL, **_OF_SOME}
-ALL = (*_OF_ALL, *2 * (EVALUATING, DIFFERENTIATED, COPIED, INFERRING), *_OF_SOME)
-"""Each comes twice, with other contents: what a module keeps of the first call is wrong in the second."""
+LAYOUTS = (*_KINDS, *_OF_SOME)
+TIMES = {TRANSPOSED: 3, PADDED: 3, MISALIGNED: 2, SPACED: 1}
+"""How often inputs are laid out so, all of them, and as often some."""
+ALL = (
+    *2 * (EVALUATING, DIFFERENTIATED, COPIED, INFERRING),
+    *(manner for kind, times in TIMES.items() for manner in [kind] * times),
+    *(manner for manner, kind in _OF_SOME.items() for _ in range(TIMES[kind])),
+)
+"""Each comes twice at least, with other contents: what a module keeps of the first call is wrong in the second."""
+
+
+class Layouts:
+    """Lays inputs out, of each manner's kinds one after the other, in an order drawn by lot."""
+
+    def __init__(self) -> None:
+        self._left: dict[tuple[str, int], list[int]] = {}
+        """Kinds that have not had their turn, by manner and place of the input."""
+        self._of_two = 1
+
+    def laid_out(self, inputs: Sequence[Any], manner: str) -> list[Any]:
+        """The same values otherwise in memory: in all tensors of several, or in some of them."""
+        places = [place for place, value in enumerate(inputs) if isinstance(value, torch.Tensor) and value.numel() > 1]
+        if manner in SOME and len(places) == 2:  # the second alone first: a module may look at how the first one lies
+            places, self._of_two = [places[self._of_two]], 1 - self._of_two
+        elif manner in SOME and places:
+            places = LOT.sample(places, LOT.randint(1, max(1, len(places) - 1)))
+        kind = _OF_SOME.get(manner, manner)
+        return [self._layout(kind, place, value) if place in places else value for place, value in enumerate(inputs)]
+
+    def _layout(self, manner: str, place: int, value: torch.Tensor) -> torch.Tensor:
+        kinds = _KINDS[manner](value)
+        if not kinds:
+            return value
+        left = self._left.setdefault((manner, place), [])
+        if not left:
+            left += LOT.sample(range(len(kinds)), len(kinds))
+        return kinds[left.pop()](value)
 
 
 def copied(model: nn.Module) -> nn.Module:

@@ -26,6 +26,7 @@ from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import places
 from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Candidate
 from treesearch.evaluation.open.contract import Broken
+from treesearch.evaluation.open.manners import Layouts
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
@@ -57,10 +58,10 @@ def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
     """One ready candidate for each set of buffers that is to have a model of its own."""
     module = import_candidate(Path(call["library"]))
     arguments = pickle.loads(base64.b64decode(call["init_inputs"]))
-    candidates = []
+    candidates, layouts = [], Layouts()
     for one in bare[: call["models"]]:
         torch.manual_seed(0)
-        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one, bare))
+        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one, bare, layouts))
     return candidates
 
 
