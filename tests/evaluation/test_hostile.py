@@ -122,8 +122,6 @@ CRASHES = {
     "error code": (kernel(after="return 7;"), "launch returned 7"),
     "negative code": (kernel(after="return -1;"), "launch returned -1"),
     "writes an input": (kernel(before="((float*)x)[5] = 0;"), "SIGSEGV"),
-    "real-time signal": (kernel(before="raise(40);"), "signal 40"),
-    "kills its group": (kernel(before="kill(0, SIGKILL);"), "SIGKILL"),
     "stops answering": (kernel(above=FIND_REPLIES, before="close(replies()); for (;;) pause();"), "stopped answering"),
     "closes every descriptor": (kernel(after="for (int fd = 0; fd < 1024; ++fd) close(fd);"), "the worker died"),
     "exception": (kernel(before="throw 1;"), "SIGABRT"),
@@ -138,6 +136,13 @@ def test_a_crash_is_the_candidates_alone(judge: Judge, name: str) -> None:
     judged = judge(source)
     assert judged.status is Status.CRASHED, judged
     assert told in judged.error
+
+
+@pytest.mark.parametrize(("call", "told"), [("raise(40)", "signal 40"), ("kill(0, SIGKILL)", "SIGKILL")])
+def test_a_signal_is_refused_or_the_candidates_alone(judge: Judge, call: str, told: str) -> None:
+    judged = judge(kernel(before=f"if ({call}) return 3;"))
+    assert judged.status is Status.CRASHED, judged
+    assert ("launch returned 3" if "seccomp" in judged.sandbox else told) in judged.error
 
 
 REPLIES = {
