@@ -265,8 +265,8 @@ def test_spares_are_draws_of_their_own_that_nothing_tells_from_checked_calls() -
 
 def test_a_deck_has_ten_checked_calls_where_the_reference_survives_little_stress() -> None:
     picky = elementwise(
-        "x):\n        assert bool((x.sum(1) - 1).abs().max() < 1e-3)\n        return x * 2",
-        "torch.softmax(torch.randn(8, 64), 1)",
+        "x):\n        assert bool((x.sum(1) - 2).abs().max() < 1e-3)\n        return x * 2",
+        "2 * torch.softmax(torch.randn(8, 64), 1)",
     )
     deck = deck_of(picky, protocol=Protocol(1e-2, nominal_calls=4, repeats=2))
     assert len(deck.skipped) >= 5

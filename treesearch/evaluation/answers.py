@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
 
 import torch
 
+from treesearch.evaluation.jumps import AS_MANY, AT_LEAST, Jumps
 from treesearch.evaluation.quiet import Parts, parts
 from treesearch.evaluation.rows import blocks
 from treesearch.evaluation.threads import single_threaded
 
 CLOSE = 2.0**-16
 """Integers that differ by no more than this share of them, by what operands in float32 leave open, are close."""
-AS_MANY = 32
-"""How many times as many integers and truths as the reference's own rounding changes may be other than float64's: what
-operands are off by when they are asked what float32 leaves open is about as many times as much as it errs by."""
-AT_LEAST = 64
-"""So many of an output's may be in any case."""
 NONE: Mapping[int, Sequence[torch.Tensor]] = MappingProxyType({})
 
 
@@ -81,6 +77,9 @@ class Answers:
     """None where elements are not results of their own, or it is not known how far operands move them."""
     undecided: tuple[Undecided | None, ...]
     """None for floating-point outputs."""
+    jumps: Callable[[int], Jumps | None] = lambda place: None
+    """Where a floating-point output hangs on a rounding, by its place; None where it is not known, and nowhere else.
+    It takes a while to say."""
 
 
 def compared(

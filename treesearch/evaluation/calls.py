@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 import torch
 from torch import nn
 
 from treesearch.errors import ProblemError
-from treesearch.evaluation import oracle
+from treesearch.evaluation import moves, oracle
 from treesearch.evaluation.answers import Answers, compared, magnitude
+from treesearch.evaluation.jumps import Jumps, JumpWatch, between
 from treesearch.evaluation.stress import (
     ALIGNED,
     AMBIGUOUS,
@@ -31,10 +32,8 @@ from treesearch.evaluation.stress import (
     altered,
     faint,
     jolted,
-    nudged,
     perturbed,
     regained,
-    scaled,
     shared_length,
     turned,
 )
@@ -43,6 +42,8 @@ from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Role
 
+COPIES = 4
+"""In float64, of each answer that others are compared with, at once."""
 Scalars = tuple[bool | int | float, ...]
 """What is passed by value, in order."""
 
@@ -55,18 +56,6 @@ KEPT_SHARE = 0.3
 MOST_EXCITABLE, MOST_MOVED = 8, 0.75
 """How many times as far as its operands an answer may move, or by what share of the tolerance, where weights are not
 those that a problem starts with."""
-MOVES = 3
-"""How often operands are put off, one way and the other, to see how far that moves an answer."""
-LEFT_OPEN = 2.0**-19
-"""By what share operands are put off to see which integers and truths hang on how float32 rounds: some of its steps."""
-MOST_ALONE = 4
-"""Operands each of which is also put off by itself, since what two of them do may cancel."""
-
-
-class Move(Protocol):
-    """Puts the numbers of a tensor off, or, with the same generator's state, exactly as far the other way."""
-
-    def __call__(self, tensor: torch.Tensor, generator: torch.Generator, *, opposite: bool = False) -> torch.Tensor: ...
 
 
 class Call:
@@ -209,7 +198,9 @@ class Drawer:
         expected = exact or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
-        return compared(eager, expected, self._moved(call, inputs, state), exact=bool(exact)), largest
+        answers = compared(eager, expected, self._moved(call, inputs, state), exact=bool(exact))
+        jumps = cache(partial(self._jumps, call))
+        return replace(answers, jumps=lambda place: jumps()[place]), largest
 
     def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
         """What operands that are off answer, by the places of the outputs for which `compared` wants to know; nothing
@@ -217,18 +208,31 @@ class Drawer:
         outputs = list(enumerate(self.problem.signature.of(Role.OUTPUT)))
         numbers = [place for place, output in outputs if output.holds_numbers]
         decisions = [place for place, output in outputs if not output.floating]
-        loosely, closely = partial(jolted, share=self.problem.tolerance), partial(nudged, share=LEFT_OPEN)
-        moved = self._moved_by([loosely] * MOVES, numbers, call, inputs, state)
-        # A sum errs as if all of its terms were off one way, which those that are drawn by lot seldom are.
-        operands = [tensor for tensor in (*inputs, *state.values()) if _is_floating(tensor)]
-        alone = [partial(scaled, share=LEFT_OPEN, only=operand) for operand in operands[:MOST_ALONE]]
-        together = [partial(scaled, share=LEFT_OPEN)]
-        ways = [closely] * MOVES + together + (alone if len(operands) > 1 else [])
+        moved = self._moved_by(moves.by_tolerance(self.problem.tolerance), numbers, call, inputs, state)
+        ways = moves.by_rounding([*inputs, *state.values()])
         return moved | self._moved_by(ways, decisions, call, inputs, state)
+
+    def _jumps(self, call: Call) -> tuple[Jumps | None, ...]:
+        """Of each output what of it hangs on how float32 rounds, where the reference jumps and there is room to see."""
+        inputs, state = self._drawn(call)
+        with JumpWatch() as watch:
+            own = self._forward(state, call.model_seed, inputs)
+        ways = moves.by_rounding([*inputs, *state.values()])
+        needed = COPIES * 2 * len(ways) * sum(8 * output.numel() for output in own)
+        floating = [place for place, output in enumerate(own) if output.is_floating_point()]
+        if not watch.found or needed > memory.available(self.reference.device):
+            floating = []
+        moved = self._moved_by(ways, floating, call, inputs, state)
+        exact = self._exact(state, call.model_seed, inputs)
+        expected = exact or _widened(own)
+        return tuple(
+            between(expected[place], own[place], moved[place], exact=bool(exact)) if place in moved else None
+            for place in range(len(own))
+        )
 
     def _moved_by(
         self,
-        changes: Sequence[Move],
+        changes: Sequence[moves.Move],
         places: list[int],
         call: Call,
         inputs: list[Value],
@@ -322,12 +326,12 @@ class Drawer:
         has left nothing of them: which of those it takes is nothing that a kernel can be held to."""
         if all(output.floating for output in self.problem.signature.of(Role.OUTPUT)):
             return False
-        closely, tied = partial(nudged, share=LEFT_OPEN), self._picks(call, inputs, state)
+        tied = self._picks(call, inputs, state)
         for number in (1, 2):
             if not any(bool(one.any()) for one in tied):
                 return False
             try:
-                again = self._picks(call, *self._changed(closely, call, inputs, state, number))
+                again = self._picks(call, *self._changed(moves.closely, call, inputs, state, number))
             except ProblemError:
                 return False
             tied = [one & other for one, other in zip(tied, again, strict=False) if one.shape == other.shape]

@@ -1,0 +1,100 @@
+"""Answers that jump where a number crosses an edge, and of which rounding says which side they are on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional
+
+from tests.evaluation.test_inputs import deck_of, elementwise
+from treesearch import problem
+from treesearch.evaluation import verify
+from treesearch.evaluation.jumps import AT_LEAST, Jumps, JumpWatch, between
+
+X = torch.tensor([[0.3, -1.5], [2.5, 0.7]])
+
+
+@pytest.mark.parametrize(
+    ("forward", "jumps"),
+    [
+        (lambda x: x.sign(), True),
+        (lambda x: x.round(), True),
+        (lambda x: x // 0.1, True),
+        (lambda x: torch.div(x, 0.1, rounding_mode="trunc"), True),
+        (lambda x: x.to(torch.int8), True),
+        (lambda x: x * (x > 0), True),
+        (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127), True),
+        (lambda x: x.gather(1, x.argmax(1, keepdim=True)), True),
+        (lambda x: functional.hardshrink(x), True),
+        (lambda x: torch.div(x, 0.1), False),
+        (lambda x: x.half().float(), False),
+        (lambda x: functional.relu(x) + functional.gelu(x).clamp(-1, 1), False),
+        (lambda x: functional.softmax(x @ x, dim=-1), False),
+        (lambda x: functional.max_pool2d(x[None], 2), False),
+        (lambda x: functional.layer_norm(x, (2,)).logsumexp(1), False),
+        (lambda x: torch.where(torch.arange(2) > 0, x, 0.0), False),
+    ],
+)
+def test_a_reference_with_jumps_is_known_by_its_operators(
+    forward: Callable[[torch.Tensor], object], jumps: bool
+) -> None:
+    with JumpWatch() as watch:
+        forward(X)
+    assert watch.found is jumps
+
+
+def test_each_element_is_compared_with_what_is_nearest_of_what_it_may_be() -> None:
+    jumps = Jumps(torch.tensor([1, 3]), torch.tensor([[0.0, 5.0], [1.0, 6.0]]).double(), most=2)
+    expected = torch.tensor([[9.0, 0.0], [9.0, 5.0]]).double()
+    settled = jumps.settled(torch.tensor([[7.0, 0.9], [7.0, 5.2]]), expected)
+    assert settled.tolist() == [[9.0, 1.0], [9.0, 5.0]]
+    assert expected.tolist() == [[9.0, 0.0], [9.0, 5.0]]
+
+
+def test_too_many_beyond_a_jump_are_none() -> None:
+    expected = torch.zeros(1, 4 * AT_LEAST).double()
+    beyond = between(expected, expected, [expected + 1], exact=True)
+    some = torch.zeros(expected.shape)
+    some[0, :AT_LEAST] = 1
+    assert torch.equal(beyond.settled(some, expected), some.double())
+    some[0, AT_LEAST] = 1
+    assert torch.equal(beyond.settled(some, expected), expected)
+
+
+def test_what_moves_by_rounding_alone_is_no_jump() -> None:
+    expected = torch.rand(8, 8).double()
+    assert not len(between(expected, expected.float(), [expected * (1 + 2**-18)], exact=True).places)
+
+
+QUANTIZED = elementwise("x):\n        return torch.round(x / 0.1) * 0.1", "(torch.randn(64, 64) * 20).round() / 20")
+"""Every other number lies at an edge, as well as float32 has it."""
+
+
+def checked(source: str, kernel: Callable[[torch.Tensor], torch.Tensor]) -> list[str]:
+    """Why each call's answer is wrong."""
+    subject = problem.from_source("handmade", source)
+    calls = deck_of(source).calls
+    return [verify.check(subject, call.stratum, call.answers, [kernel(call.values["x"])]).failure for call in calls]
+
+
+def test_an_honest_kernel_that_rounds_otherwise_at_an_edge_is_right() -> None:
+    beyond = []
+
+    def by_reciprocal(x: torch.Tensor) -> torch.Tensor:
+        answer = torch.round(x * (1 / 0.1)) * 0.1
+        beyond.append(int(((answer - torch.round(x.double() / 0.1) * 0.1).abs() > 0.05).sum()))
+        return answer
+
+    assert not any(checked(QUANTIZED, by_reciprocal))
+    assert beyond[0] > 0
+
+
+def test_one_that_rounds_down_is_wrong() -> None:
+    anywhere = elementwise("x):\n        return torch.round(x / 0.1) * 0.1", "torch.randn(64, 64)")
+    assert checked(anywhere, lambda x: torch.floor(x / 0.1) * 0.1)[0]
+
+
+def test_one_whose_numbers_are_on_neither_side_is_wrong() -> None:
+    assert checked(elementwise("x):\n        return torch.sign(x)", "torch.randn(64, 64)"), torch.tanh)[0]
