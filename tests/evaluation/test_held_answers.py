@@ -36,19 +36,17 @@ def call(judged: Candidate, times: int = 1) -> None:
     for _ in range(times):
         with torch.no_grad():
             judged.launch(KERNEL, [], judged.subject)
-        judged.settle()
+            judged.settle()
 
 
 def test_a_call_that_writes_to_the_last_answer_breaks_the_contract(bench: Bench) -> None:
-    judged = candidate(bench, Damaging(1))
     with pytest.raises(Broken, match="writes to what an earlier one has returned"):
-        call(judged, times=2)
+        candidate(bench, Damaging(1))
 
 
 def test_one_that_writes_to_an_answer_of_two_calls_ago_does_so_as_well(bench: Bench) -> None:
-    judged = candidate(bench, Damaging(2))
     with pytest.raises(Broken, match="writes to what an earlier one has returned"):
-        call(judged, times=200)
+        call(candidate(bench, Damaging(2)), times=200)
 
 
 def test_answers_that_nobody_writes_to_may_be_made_in_inference_mode(bench: Bench) -> None:

@@ -76,6 +76,10 @@ class Subject:
         returned = call(*inputs)
         return time.perf_counter_ns() - started, returned
 
+    def replays(self, which: str) -> bool:
+        """Whether calls write to what the first of them returned, since they are that one over again."""
+        return False
+
     def arguments(self, scalars: list[bool | int | float]) -> list[Value]:
         drawn = iter(scalars)
         return [next(drawn) if value is None else value for value in self.inputs]

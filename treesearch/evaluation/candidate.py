@@ -44,8 +44,9 @@ IDLE_SECONDS = 0.004
 """How long a process that was asked nothing is watched."""
 LONGEST_IDLE_SECONDS = 0.05
 """How long one that wants to run is, at the most: on a busy machine honest threads wait for their turn to sleep."""
-LONGEST_STOP_SECONDS = 0.01
-"""How long it is waited for threads to stop: one that sleeps in the driver where no signal reaches it does not."""
+LONGEST_STOP_SECONDS = {"cpu": 0.2, "cuda": 0.01}
+"""How long it is waited for threads to stop, which a system call has to end for. On a GPU one may sleep in the driver
+where no signal reaches it; on a CPU one that does not stop is at work for the candidate."""
 BUSY_SHARE = 0.5
 """Share of a core; less may be the interpreter, or the machine's own doings."""
 
@@ -94,6 +95,7 @@ class Candidate:
         self._longest_question = self._longest_turn = math.inf
         self._without = without
         self._library = library
+        self._device = lane.device
         self._watched = lane.code_is_known and Check.SYMBOLS not in without
         self._code: frozenset[str] = frozenset()
         """What the process might execute before the candidate was loaded."""
@@ -258,9 +260,11 @@ class Candidate:
             raise Failed(Status.CRASHED, "the worker answered before it was to begin")
         if Check.STOPPED in self._without:
             return
-        family, end = processes.family(self._child.process.pid), time.monotonic() + LONGEST_STOP_SECONDS
+        family, end = processes.family(self._child.process.pid), time.monotonic() + LONGEST_STOP_SECONDS[self._device]
         while not processes.stopped(family) and time.monotonic() < end:
             time.sleep(0)
+        if self._device == "cpu" and not processes.stopped(family):
+            raise Failed(Status.BROKE_CONTRACT, "a system call goes on after launch has returned, and does not end")
 
     def _begin(self) -> tuple[dict[str, Any], float]:
         """The worker's reply to what was announced, and the controller's own reading around it (ms)."""

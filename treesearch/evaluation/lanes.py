@@ -88,6 +88,8 @@ class Lane:
     """Milliseconds by which launches in a row may be mistaken for longer than they are, all together."""
     code_is_known: bool = False
     """Whether all code in a worker is known beforehand: its own, the candidate's, and that of libraries it names."""
+    answers_first: int = 0
+    """On how many sets of buffers a candidate has answered once it is loaded."""
     one_model: bool = False
     """Whether launches in a row have parameters and buffers in common."""
     trim: Callable[[], None] = lambda: None
@@ -211,6 +213,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
         manners=manners.ALL,
         uncertain=clock.ROW_MS,
         code_is_known=False,
+        answers_first=BUFFER_SETS,
         one_model=True,  # constructing more may take seconds
         more_bytes=lane.more_bytes if lane.device == "cpu" else 0,  # each set would take captured graphs of its own
         inspect=lambda *about: UNINSPECTED,

@@ -200,6 +200,8 @@ class Trial:
             for index in range(len(self.sets)):
                 self._fill(index, first.values)
             self.launches = candidate.load()
+            for index in range(self.lane.answers_first):
+                self._check(first, self._snapshot(index))
             yield candidate
 
     def _visit(self, candidate: Candidate, visit: Visit, late: bool) -> None:

@@ -33,6 +33,9 @@ class DeviceSubject(Subject):
         milliseconds = elapsed(lambda: results.append(call(*inputs)))
         return round(1e6 * milliseconds), results[0]
 
+    def replays(self, which: str) -> bool:
+        return which in self.graphs
+
     def warm_up(self, which: str) -> None:
         super().warm_up(which)
         graph = torch.cuda.CUDAGraph()

@@ -20,6 +20,9 @@ from treesearch.evaluation.open.contract import Belongings, Broken, memory
 from treesearch.problem.reference import assign, buffers, weights
 
 KERNEL, NOTHING = "kernel", "nothing"
+LEFT_OTHERWISE = "forward leaves another mode than it found: gradients, autocast, default dtype or device, or training"
+FIRST_CALLS = 3
+"""Of a model, before it is asked anything, with answers that may be shown."""
 CALLS_HELD = 4
 """For so many calls, on average, the answers of one are held."""
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -99,7 +102,10 @@ class Bare:
         return [*self.subject.state.values(), *self.latest.inputs]
 
     def _hand_over(self) -> None:
-        for shared, output in zip(self.latest.outputs, self.last, strict=True):
+        self._show(self.last)
+
+    def _show(self, outputs: Sequence[torch.Tensor]) -> None:
+        for shared, output in zip(self.latest.outputs, outputs, strict=True):
             shared.copy_(output)
         if self.device.type == "cuda":
             torch.cuda.synchronize()
@@ -121,10 +127,16 @@ class Candidate(Bare):
     """A model whose parameters are the shared ones, and whose outputs are copied out after each call, untimed."""
 
     def __init__(
-        self, model: object, bare: Bare, others: Sequence[Bare] = (), layouts: manners.Layouts | None = None
+        self,
+        model: object,
+        bare: Bare,
+        others: Sequence[Bare] = (),
+        layouts: manners.Layouts | None = None,
+        shown: int = 0,
     ) -> None:
         """Raises Broken where the model is none, or has other parameters or buffers than the reference. `others` are
-        the sets that it may be launched on as well; several candidates may have `layouts` in common."""
+        the sets that it may be launched on as well; several candidates may have `layouts` in common. `shown` says
+        which of its first calls has its answers in the shared buffers afterwards."""
         if not isinstance(model, nn.Module):
             raise Broken("ModelNew is not a torch.nn.Module")
         self.device, self.poisons, self.wanted = bare.device, bare.poisons, bare.wanted
@@ -137,17 +149,28 @@ class Candidate(Bare):
         self.poisoned: list[torch.Tensor] = []
         self.held: list[torch.Tensor] = []
         """Poisoned outputs of some earlier call that its caller still holds, as of the last one."""
+        self.replayed = False
+        """Whether the last call was the replay of a captured one, whose outputs every further replay writes to."""
         self.changing = self._adopt()
         self.others = [one.subject for one in others if one is not bare] or [bare.subject]
         """The other sets, or its own where there is none."""
         self.belongings = Belongings(self.model, [one.subject.inputs for one in others or (bare,)])
         self.subject.calls = {KERNEL: self._forward, NOTHING: lambda *inputs: None}
+        self.modes = contract.modes(self.model)
+        self.same = False
+        """Whether the last time that inputs lay where others had they were the same tensors."""
         self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+        answers = [output.clone() for output in self.last]
         self._refuse_reuse()
-        self._hand_over()
         self.settle()
+        for number in range(1, FIRST_CALLS):
+            self._renew()
+            self.last = self._checked(self.subject.call(KERNEL, self.subject.scalars)[1])
+            answers = [output.clone() for output in self.last] if number == shown else answers
+            self.settle()  # which leaves nothing of them
         for which in self.subject.calls:
             self.subject.warm_up(which)
+        self._show(answers)
 
     def otherwise(self, manner: str, scalars: list[Any], subject: Subject) -> str:
         """One call that nobody times, made in another manner, with its outputs in the shared buffers.
@@ -162,20 +185,30 @@ class Candidate(Bare):
                 returned: object = self._of_a_copy(inputs)
             elif manner == manners.EVALUATING:
                 returned = self._evaluated(inputs, scalars)
+            elif manner == manners.REFILLED:
+                returned = self._refilled(inputs, scalars)
             else:
                 returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs, self.layouts)
         except Broken:
             raise
         except Exception as error:  # a module may refuse with whatever it likes
             return f"{type(error).__name__}: {error}"
-        self.last = [output.detach() for output in self._checked(returned)]
+        self.last, self.replayed = [output.detach() for output in self._checked(returned)], False
         self._hand_over()
         self.settle()
         return ""
 
+    def launch(self, which: str, scalars: list[Any], subject: Subject) -> int:
+        nanoseconds = super().launch(which, scalars, subject)
+        if which == KERNEL:
+            self.replayed = subject.replays(which)
+        return nanoseconds
+
     def _renew(self) -> None:
         """And others have changed parameters and inputs, as an optimizer would: tensors count that."""
         super()._renew()
+        if self.replayed:
+            self.poisoned = []
         if not manners.LOT.randrange(CALLS_HELD):
             self.held = self.poisoned
         inputs = [value for value in self.latest.inputs if isinstance(value, torch.Tensor)]
@@ -186,11 +219,14 @@ class Candidate(Bare):
         return [*super()._kept(), *(own for own, _ in self.changing), *copied]
 
     def settle(self) -> None:
-        """Raises Broken where the last call changed what is its caller's, or answered in memory that it may not.
+        """Raises Broken where the last call changed what is its caller's, a mode among it, or answered in memory that
+        it may not.
 
         To look takes longer than some kernels: it is done when nobody takes the time.
         """
         self.belongings.refuse_changes()
+        if contract.modes(self.model) != self.modes:
+            raise Broken(LEFT_OTHERWISE)
         for output in (*self.poisoned, *self.held):
             if not _is_poison(output):
                 raise Broken("a call writes to what an earlier one has returned, and its caller may still hold")
@@ -215,6 +251,20 @@ class Candidate(Bare):
         finally:
             assign(self.model, own)
 
+    def _refilled(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
+        """What is answered, with the same weights, where other contents lay before: once to tensors that are new as
+        objects, and once to those of before, written to as through an array that has their memory. No count tells."""
+        other = manners.LOT.choice(self.others).arguments(scalars)
+        held = [value.clone() if isinstance(value, torch.Tensor) else value for value in other]
+        given = list(map(_anew, held))
+        self._forward_of(self.model, *given)
+        super()._renew()
+        for place, value in zip(held, inputs, strict=True):
+            if isinstance(place, torch.Tensor):
+                place.copy_(value)
+        self.same = not self.same
+        return self._forward_in_its_modes(self.model, *(given if self.same else map(_anew, held)))
+
     def _of_a_copy(self, inputs: Sequence[Any]) -> list[object]:
         """What a deep copy answers while the model itself holds zeros, of which the copy must not know."""
         copied, own = self._copied(), weights(self.model)
@@ -228,7 +278,7 @@ class Candidate(Bare):
         before = contract.modes(model)
         answered = self._forward_of(model, *inputs)
         if contract.modes(model) != before:
-            raise Broken("forward leaves another mode than it found: gradients, default dtype or training")
+            raise Broken(LEFT_OTHERWISE)
         return answered
 
     def _copied(self) -> nn.Module:
@@ -285,6 +335,11 @@ class Candidate(Bare):
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
         return dense
+
+
+def _anew(value: object) -> object:
+    """A tensor of the same memory that nobody has seen or counted changes of."""
+    return value.data if isinstance(value, torch.Tensor) else value
 
 
 def _poison(output: torch.Tensor) -> float:

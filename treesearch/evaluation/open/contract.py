@@ -93,6 +93,7 @@ class Belongings:
 
     def __init__(self, model: nn.Module, sets: Sequence[Sequence[object]]) -> None:
         """`sets` of inputs."""
+        self._model = model
         self._parameters = list(model.named_parameters())
         self._inputs = [
             (f"input {place}", value)
@@ -103,7 +104,11 @@ class Belongings:
         self._before = list(self._forms())
 
     def refuse_changes(self) -> None:
-        """Raises Broken where a tensor is not what it was."""
+        """Raises Broken where a tensor is not what it was, or a parameter is another one: what its caller has made of
+        the parameters, such as an optimizer, would know nothing of that."""
+        now = self._model.named_parameters()
+        if any(own is not before for (_, own), (_, before) in zip(now, self._parameters, strict=True)):
+            raise Broken("a call puts another parameter into the place of one")
         for (name, form), (_, before) in zip(self._forms(), self._before, strict=True):
             if form != before:
                 raise Broken(f"a call changes {name}: its memory, form, requires_grad or grad")
@@ -118,8 +123,10 @@ def modes(model: nn.Module) -> tuple[object, ...]:
     """What a forward finds, and has to leave: of torch, and of the model and its parts."""
     wants_gradients = [parameter.requires_grad for parameter in model.parameters()]
     training = [part.training for part in model.modules()]
-    of_torch = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype()
-    return (*of_torch, training, wants_gradients)
+    gradients = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+    defaults = torch.get_default_dtype(), torch.get_default_device()
+    cast = [torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")]
+    return (*gradients, *defaults, *cast, training, wants_gradients)
 
 
 def listed(returned: object) -> list[Any]:

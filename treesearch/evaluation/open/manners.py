@@ -20,6 +20,7 @@ EVALUATING = "after .eval()"
 INFERRING = "after .eval(), in inference mode"
 DIFFERENTIATED = "with gradients enabled"
 COPIED = "through copy.deepcopy()"
+REFILLED = "on inputs that lie where others lay before"
 TRANSPOSED = "on transposed inputs"
 SPACED = "on every other element of tensors"
 PADDED = "on inputs with gaps in them"
@@ -30,8 +31,8 @@ LOT = random.SystemRandom()
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any], layouts: Layouts) -> Any:
-    """What `forward(model, *inputs)` returns in one of these manners, but for EVALUATING and COPIED. The model is
-    afterwards as it was before. Raises whatever the model raises."""
+    """What `forward(model, *inputs)` returns in one of these manners, but for EVALUATING, COPIED and REFILLED. The
+    model is afterwards as it was before. Raises whatever the model raises."""
     if manner in LAYOUTS:
         return forward(model, *layouts.laid_out(inputs, manner))
     if manner == INFERRING:
@@ -95,7 +96,7 @@ LAYOUTS = (*_KINDS, *_OF_SOME)
 TIMES = {TRANSPOSED: 3, PADDED: 3, MISALIGNED: 2, SPACED: 1}
 """How often inputs are laid out so, all of them, and as often some."""
 ALL = (
-    *2 * (EVALUATING, DIFFERENTIATED, COPIED, INFERRING),
+    *2 * (EVALUATING, DIFFERENTIATED, COPIED, INFERRING, REFILLED),
     *(manner for kind, times in TIMES.items() for manner in [kind] * times),
     *(manner for manner, kind in _OF_SOME.items() for _ in range(TIMES[kind])),
 )
@@ -132,11 +133,11 @@ class Layouts:
 
 def copied(model: nn.Module) -> nn.Module:
     """A deep copy, made after `.eval()` and in train mode like the model. Raises Broken where it is none."""
-    with evaluating(model):
+    with evaluating(model), _wanting_gradients(model):
         found = copy.deepcopy(model)
         if modes(found) != modes(model):
             raise Broken("copy.deepcopy() of the model is in another mode: training, or requires_grad of parameters")
-    found.train()
+    found.train().requires_grad_(False)
     own = {memory(tensor) for tensor in _tensors(model)}
     if found is model or any(memory(tensor) in own for tensor in _tensors(found)):
         raise Broken("copy.deepcopy() of the model has memory in common with it")
@@ -172,9 +173,15 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 @contextmanager
 def _differentiated(model: nn.Module) -> Iterator[None]:
+    with _wanting_gradients(model), torch.enable_grad():
+        yield
+
+
+@contextmanager
+def _wanting_gradients(model: nn.Module) -> Iterator[None]:
+    """As parameters usually do."""
     model.requires_grad_(True)
     try:
-        with torch.enable_grad():
-            yield
+        yield
     finally:
         model.requires_grad_(False)

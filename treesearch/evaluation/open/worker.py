@@ -24,9 +24,9 @@ import torch
 
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import places
-from treesearch.evaluation.open.candidate import KERNEL, NOTHING, Bare, Candidate
+from treesearch.evaluation.open.candidate import FIRST_CALLS, KERNEL, NOTHING, Bare, Candidate
 from treesearch.evaluation.open.contract import Broken
-from treesearch.evaluation.open.manners import Layouts
+from treesearch.evaluation.open.manners import LOT, Layouts
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
@@ -59,9 +59,10 @@ def load(call: dict[str, Any], bare: list[Bare]) -> list[Candidate]:
     module = import_candidate(Path(call["library"]))
     arguments = pickle.loads(base64.b64decode(call["init_inputs"]))
     candidates, layouts = [], Layouts()
-    for one in bare[: call["models"]]:
+    for number, one in enumerate(bare[: call["models"]]):
         torch.manual_seed(0)
-        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one, bare, layouts))
+        shown = LOT.randrange(FIRST_CALLS) if number else 0  # that of the process comes first
+        candidates.append(Candidate(getattr(module, CLASS)(*arguments), one, bare, layouts, shown))
     return candidates
 
 
