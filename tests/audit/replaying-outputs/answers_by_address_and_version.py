@@ -2,7 +2,7 @@
 # problem: square
 # verdict: wrong
 # check: plain-calls
-# says: where others lay before
+# says: called 
 import torch
 from torch import nn
 
