@@ -215,7 +215,7 @@ class Candidate(Bare):
         increment_version([*self.model.parameters(), *self.model.buffers(), *inputs])
 
     def _kept(self) -> list[object]:
-        copied = buffers(self.copy).values() if self.copy else ()
+        copied = buffers(self.copy).values() if self.copy else ()  # its own, and what it keeps of its last call
         return [*super()._kept(), *(own for own, _ in self.changing), *copied]
 
     def settle(self) -> None:
@@ -230,7 +230,8 @@ class Candidate(Bare):
         for output in (*self.poisoned, *self.held):
             if not _is_poison(output):
                 raise Broken("a call writes to what an earlier one has returned, and its caller may still hold")
-        contract.refuse(self.returned, self._kept(), self.wanted)
+        given = [*super()._kept(), *(own for own, _ in self.changing)]
+        contract.refuse(self.returned, given, self.wanted)
         self.returned = None
 
     def _evaluated(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
