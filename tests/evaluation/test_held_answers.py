@@ -61,3 +61,13 @@ def test_answers_that_nobody_writes_to_may_be_made_in_inference_mode(bench: Benc
         assert judged.otherwise(manners.INFERRING, [], judged.subject) == ""
     call(judged)
     torch.testing.assert_close(bench.output(0), right)
+
+
+def test_a_parameter_that_comes_or_goes_with_a_call_breaks_the_contract(bench: Bench) -> None:
+    class Growing(Scale):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.more = torch.nn.Parameter(torch.ones(1), requires_grad=False)
+            return torch.as_tensor(super().forward(x)) + 0
+
+    with pytest.raises(Broken, match="or adds or drops one"):
+        candidate(bench, Growing())

@@ -200,9 +200,16 @@ class Trial:
             for index in range(len(self.sets)):
                 self._fill(index, first.values)
             self.launches = candidate.load()
-            for index in range(self.lane.answers_first):
-                self._check(first, self._snapshot(index))
+            self._check_first(first)
             yield candidate
+
+    def _check_first(self, call: Call) -> None:
+        """What a candidate has answered before it was asked anything, if it does: what it does then alone shows."""
+        try:
+            for index in range(self.lane.answers_first):
+                self._check(call, self._snapshot(index))
+        except Failed as failure:
+            raise Failed(failure.status, f"called once it was loaded, {failure.error}") from None
 
     def _visit(self, candidate: Candidate, visit: Visit, late: bool) -> None:
         """What needs the candidate awake, its launch announced last, then new contents, then kernel and baselines in an

@@ -1,6 +1,7 @@
 # hostile: answers nothing but zeros until it has warmed up, which takes ten calls
 # problem: square
 # verdict: wrong
+# says: once it was loaded
 import torch
 from torch import nn
 

@@ -106,9 +106,8 @@ class Belongings:
     def refuse_changes(self) -> None:
         """Raises Broken where a tensor is not what it was, or a parameter is another one: what its caller has made of
         the parameters, such as an optimizer, would know nothing of that."""
-        now = self._model.named_parameters()
-        if any(own is not before for (_, own), (_, before) in zip(now, self._parameters, strict=True)):
-            raise Broken("a call puts another parameter into the place of one")
+        if list(map(id, self._model.parameters())) != [id(parameter) for _, parameter in self._parameters]:
+            raise Broken("a call puts another parameter into the place of one, or adds or drops one")
         for (name, form), (_, before) in zip(self._forms(), self._before, strict=True):
             if form != before:
                 raise Broken(f"a call changes {name}: its memory, form, requires_grad or grad")
