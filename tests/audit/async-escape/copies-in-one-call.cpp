@@ -20,7 +20,7 @@ static long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, lo
     return result;
 }
 
-static constexpr long piece = 1 << 20, pieces = 1024;
+static constexpr long piece = 8 << 20, pieces = 1024;
 static char copied[piece];
 static std::atomic<int> due{0};
 static struct {
