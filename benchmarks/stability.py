@@ -37,7 +37,14 @@ OPPOSITE = {
     Outcome.INCONCLUSIVE: Outcome.INCONCLUSIVE,
 }
 PARTS = "duels", "verdicts"
-SPIN = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
+SPIN = """
+import os, sys
+if os.fork():
+    os._exit(0)
+while os.path.exists("/proc/" + sys.argv[1]):
+    for _ in range(10**5): pass
+"""
+"""As nobody's child, since what descends from this process is no neighbour, and for as long as that is there."""
 
 
 @dataclass(frozen=True)
@@ -181,15 +188,12 @@ def spread(values: Iterable[float]) -> str:
 
 @contextmanager
 def neighbour(busy: bool) -> Iterator[None]:
-    """A process that uses all of one core, which the kernels' threads may be on as well."""
+    """A process that uses all of one core, which the kernels' threads may be on as well, until this one ends."""
     if not busy:
         yield
         return
-    with subprocess.Popen([sys.executable, "-S", "-c", SPIN]) as spinning:
-        try:
-            yield
-        finally:
-            spinning.kill()
+    subprocess.run([sys.executable, "-S", "-c", SPIN, str(os.getpid())], check=True)
+    yield
 
 
 if __name__ == "__main__":
