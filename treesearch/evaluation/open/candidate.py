@@ -216,7 +216,11 @@ class Candidate(Bare):
 
     def _kept(self) -> list[object]:
         copied = buffers(self.copy).values() if self.copy else ()  # its own, and what it keeps of its last call
-        return [*super()._kept(), *(own for own, _ in self.changing), *copied]
+        return [*self._given(), *copied]
+
+    def _given(self) -> list[object]:
+        """What is not the model's to answer in, unless the reference does."""
+        return [*super()._kept(), *(own for own, _ in self.changing)]
 
     def settle(self) -> None:
         """Raises Broken where the last call changed what is its caller's, a mode among it, or answered in memory that
@@ -230,8 +234,7 @@ class Candidate(Bare):
         for output in (*self.poisoned, *self.held):
             if not _is_poison(output):
                 raise Broken("a call writes to what an earlier one has returned, and its caller may still hold")
-        given = [*super()._kept(), *(own for own, _ in self.changing)]
-        contract.refuse(self.returned, given, self.wanted)
+        contract.refuse(self.returned, self._given(), self.wanted)
         self.returned = None
 
     def _evaluated(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
