@@ -261,6 +261,51 @@ def test_a_problem_that_fails_costs_its_own_kernels_only(tmp_path: Path) -> None
     assert "ProblemError" in report.plain(told)
 
 
+# ── going on ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.compiler
+def test_an_audit_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    found, kept = written(tmp_path, one=HOSTILE + HALF, other=HONEST + HALF), tmp_path / "verdicts.jsonl"
+
+    def stop(moment: Moment) -> None:
+        if moment.result:
+            raise KeyboardInterrupt
+
+    assert audit(found, observe=stop, output=kept).exit_code == report.INTERRUPTED
+    with kept.open("a") as file:
+        file.write('{"again": fal')  # and a line that was cut off
+    told = audit(found, output=kept)
+    assert [result.outcome for result in told.results] == ["caught", "missed"]
+    assert [result.before for result in told.results].count(True) == 1
+    assert "1 judged before, in " in report.plain(told)
+    again = audit(found, output=kept)
+    assert all(result.before for result in again.results)
+    assert [result.verdict for result in again.results] == [result.verdict for result in told.results]
+    assert again.exit_code == 1  # a miss stays one
+
+
+@pytest.mark.compiler
+def test_a_verdict_is_kept_for_the_same_kernel_judged_in_the_same_way(tmp_path: Path) -> None:
+    kept = tmp_path / "verdicts.jsonl"
+    audit(written(tmp_path, one=HOSTILE + HALF), output=kept)
+    changed = written(tmp_path, one=HOSTILE + HALF + "\n")
+    assert [result.before for result in audit(changed, output=kept).results] == [False]
+    without = audit(changed, output=kept, without=frozenset({Check.SANITIZER}))
+    assert [result.before for result in without.results] == [False]
+    assert [result.before for result in audit(changed, output=kept).results] == [True]
+
+
+@pytest.mark.parametrize("text", ["not an audit", "not an audit\n", '{"again": false}\n'])
+def test_a_file_of_anything_else_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    kept = tmp_path / "notes.txt"
+    kept.write_text(text)
+    code, _, err = finished(command("degenerate-problem", "--only", "zeros", "-o", str(kept)))
+    assert code == 2
+    assert "line 1: it " in err
+    assert kept.read_text() == text
+
+
 # ── what is planted ─────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,6 +1,6 @@
 """The audit where neither click nor rich is installed.
 
-python -m treesearch.audit [FAMILY…] [--without CHECK] [--only NAME] [--json] [-v]
+python -m treesearch.audit [FAMILY…] [--without CHECK] [--only NAME] [-o FILE] [--json] [-v]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from treesearch.audit import corpus, report
 from treesearch.audit.judging import Moment, audit
@@ -22,10 +23,10 @@ def main(words: Sequence[str]) -> int:
     given = _parser().parse_args(words)
     try:
         cases = corpus.choose(corpus.read(corpus.folder()), given.families, given.only)
+        found = audit(cases, without=frozenset(map(Check, given.without)), observe=_observe, output=given.output)
     except TreesearchError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
-    found = audit(cases, without=frozenset(map(Check, given.without)), observe=_observe)
     if given.json:
         print(json.dumps(report.data(found), ensure_ascii=False, indent=2))
     else:
@@ -42,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("families", nargs="*", metavar="FAMILY", help="families of attacks, by default all of them")
     parser.add_argument("--without", action="append", default=[], choices=checks, help="leave a check out")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a kernel, by its file's name")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="put verdicts there, and go on from it")
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
     parser.add_argument("-v", "--verbose", action="store_true", help="list every kernel, not misses alone")
     return parser

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 
 from treesearch import languages, problem
 from treesearch.audit import machine, planting
 from treesearch.audit.corpus import Case
+from treesearch.audit.kept import Kept
 from treesearch.audit.report import Report, Result
 from treesearch.errors import MachineError
 from treesearch.evaluation import device
@@ -19,7 +19,7 @@ from treesearch.evaluation.build import Built, builders
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.evaluator import Evaluator
 from treesearch.evaluation.trial import Attempted
-from treesearch.records import Device, Protocol, Status
+from treesearch.records import Protocol, Status
 
 DEADLINE_SECONDS = 6.0
 PATIENT_SECONDS = 20.0
@@ -50,6 +50,7 @@ class _Progress:
 
     observe: Observer
     total: int
+    kept: Kept | None
     results: list[Result] = field(default_factory=list)
 
     def begin(self, case: Case) -> None:
@@ -57,16 +58,27 @@ class _Progress:
 
     def end(self, result: Result) -> None:
         self.results.append(result)
+        if self.kept:
+            self.kept.keep(result)
         self.observe(Moment(result.case, result, len(self.results), self.total))
 
 
-def audit(cases: Sequence[Case], *, without: Checks = NONE, observe: Observer = lambda moment: None) -> Report:
+def audit(
+    cases: Sequence[Case],
+    *,
+    without: Checks = NONE,
+    observe: Observer = lambda moment: None,
+    output: Path | None = None,
+) -> Report:
     """Judge every kernel that this machine can run, each against what its file expects.
 
-    Nothing is stored. Ctrl-C ends it early, with what was found until then.
+    Ctrl-C ends it early, with what was found until then. Verdicts are stored in `output` alone, each at once; those of
+    the same kernels by the same treesearch on the same device that it holds already are taken from there.
+
+    Raises UsageError for an `output` that cannot be used.
     """
     started = time.monotonic()
-    progress = _Progress(observe, len(cases))
+    progress = _Progress(observe, len(cases), Kept(output, without) if output else None)
     notes: tuple[str, ...] = ()
     interrupted = False
     try:
@@ -82,15 +94,26 @@ def audit(cases: Sequence[Case], *, without: Checks = NONE, observe: Observer = 
 
 def _judge_all(cases: Sequence[Case], without: Checks, traps: planting.Traps, progress: _Progress) -> None:
     groups: dict[Group, list[Case]] = {}
-    for case in cases:
-        if absent := machine.absence(case):
-            progress.end(Result(case, absent=absent))
-        else:
-            groups.setdefault(_group(case), []).append(case)
+    for case in _left(cases, progress):
+        groups.setdefault(_group(case), []).append(case)
     with builders() as pool:
         begun = [_begin(group, members, without, pool) for group, members in groups.items()]
         for started in begun:
             _finish(started, traps, progress)
+
+
+def _left(cases: Sequence[Case], progress: _Progress) -> list[Case]:
+    """Those that are to be judged: neither beyond this machine, nor judged before."""
+    absences = {case.path: machine.absence(case) for case in cases}
+    for case in cases:
+        if absent := absences[case.path]:
+            progress.end(Result(case, absent=absent))
+    here = [case for case in cases if not absences[case.path]]
+    before = progress.kept.results(here) if progress.kept else []
+    for result in before:
+        progress.end(result)
+    known = {result.case.path for result in before}
+    return [case for case in here if case.path not in known]
 
 
 def _group(case: Case) -> Group:
@@ -127,12 +150,7 @@ def _evaluator(group: Group, without: Checks) -> Evaluator:
     threads = device.cores() if kind == "cpu" else 1
     deadline = PATIENT_SECONDS if (language, kind) == ("module", "cuda") else DEADLINE_SECONDS
     protocol = Protocol(subject.tolerance, deadline, threads, NOMINAL_CALLS, REPEATS)
-    return Evaluator(subject, languages.named(language), protocol, _local(kind), without=without)
-
-
-@cache
-def _local(kind: str) -> Device:
-    return device.local(kind)
+    return Evaluator(subject, languages.named(language), protocol, machine.hardware(kind), without=without)
 
 
 def _finish(started: _Started, traps: planting.Traps, progress: _Progress) -> None:

@@ -9,6 +9,7 @@ from treesearch.audit.corpus import CUDA, Case
 from treesearch.evaluation import device, walls
 from treesearch.evaluation.checks import Check
 from treesearch.evaluation.cuda import sanitizer
+from treesearch.records import Device
 
 
 def absence(case: Case) -> str:
@@ -28,6 +29,12 @@ def missing(check: Check) -> str:
         return "a CUDA device"
     wall = Check.FILES if check is Check.COMPILER else check  # the compiler's walls are those around files
     return "" if walls.available().offers(wall) else f"a sandbox that holds {wall}"
+
+
+@cache
+def hardware(kind: str) -> Device:
+    """This machine's device of a kind, `cpu` or `cuda`."""
+    return device.local(kind)
 
 
 def sandbox() -> str:

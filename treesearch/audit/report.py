@@ -28,6 +28,8 @@ class Result:
     seconds: float = 0.0
     again: bool = False
     """Its first verdict was suspect; this is the second one."""
+    before: bool = False
+    """It is from an audit before this one, which was stopped."""
 
     @property
     def ran(self) -> bool:
@@ -155,6 +157,8 @@ def closing(report: Report) -> list[str]:
     lines = [f"{count} not run for want of {reason}" for reason, count in report.absences().most_common()]
     if again := [result.case.name for result in report.results if result.again]:
         lines.append(f"suspect at first, as on a busy machine, and judged once more: {', '.join(sorted(again))}")
+    if before := [result.seconds for result in report.results if result.before]:
+        lines.append(f"{len(before)} judged before, in {sum(before):.0f} s")
     lines += [*report.notes, f"sandbox: {report.sandbox}"]
     if report.without:
         lines.append(f"left out: {', '.join(sorted(report.without))}; misses show what rests on that")
@@ -246,6 +250,7 @@ def _result(result: Result) -> dict[str, Any]:
         "objection": result.objection,
         "absent": result.absent,
         "again": result.again,
+        "before": result.before,
         "seconds": round(result.seconds, 3),
     }
 

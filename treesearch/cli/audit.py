@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from treesearch.cli import common
@@ -18,16 +20,31 @@ from treesearch.evaluation.checks import Check
     help="Leave a check out, to see which kernels it alone catches.",
 )
 @click.option("--only", multiple=True, metavar="NAME", help="Judge the kernel of that name alone.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Put each verdict into FILE at once; those that it holds already are taken from there.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="List every kernel, not misses alone.")
 @common.json_option
 def audit(
-    families: tuple[str, ...], without: tuple[str, ...], only: tuple[str, ...], verbose: bool, as_json: bool
+    families: tuple[str, ...],
+    without: tuple[str, ...],
+    only: tuple[str, ...],
+    output: Path | None,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Judge the kernels of the repository's audit, all families of attacks or those named.
 
     Each hostile kernel must be caught, each honest one that looks like it accepted; exits with 1 where one is not.
-    What this machine cannot run counts as neither. Nothing is stored. While it runs, a worthless secret lies in the
-    environment and the home folder, for kernels to look for.
+    What this machine cannot run counts as neither. While it runs, a worthless secret lies in the environment and the
+    home folder, for kernels to look for.
+
+    Verdicts are stored in the file of -o alone: with it, the same command goes on where it was stopped, as long as
+    treesearch, the kernels and the device are the same.
 
     On a machine with nothing but Python, torch and a compiler: python -m treesearch.audit
     """
@@ -36,7 +53,7 @@ def audit(
 
     cases = corpus.choose(corpus.read(corpus.folder()), families, only)
     with view.Progress(common.err()) as progress:
-        found = judging.audit(cases, without=frozenset(map(Check, without)), observe=progress)
+        found = judging.audit(cases, without=frozenset(map(Check, without)), observe=progress, output=output)
     if as_json:
         common.print_json(report.data(found))
     else:
