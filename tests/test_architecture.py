@@ -79,7 +79,7 @@ LONGEST_TEST = 500
 DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", "benchmarks", "docs", ".ci"}
 DOCUMENTS = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
 TOP_LEVEL = (
-    DIRECTORIES | DOCUMENTS | {"archive.db", "h100.db", "pyproject.toml", "Makefile", "constraints.txt", ".gitignore"}
+    DIRECTORIES | DOCUMENTS | {"archive.db", "pyproject.toml", "Makefile", "constraints.txt", ".gitignore"}
 )
 
 SCRATCH = re.compile(
