@@ -78,9 +78,7 @@ LONGEST_TEST = 500
 
 DIRECTORIES = {"treesearch", "prompts", "problems", "tests", "examples", "benchmarks", "docs", ".ci"}
 DOCUMENTS = {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE"}
-TOP_LEVEL = (
-    DIRECTORIES | DOCUMENTS | {"archive.db", "pyproject.toml", "Makefile", "constraints.txt", ".gitignore"}
-)
+TOP_LEVEL = DIRECTORIES | DOCUMENTS | {"archive.db", "pyproject.toml", "Makefile", "constraints.txt", ".gitignore"}
 
 SCRATCH = re.compile(
     r"(^|/)(scratch|tmp|temp|untitled|__pycache__)\b"  # somebody's corner

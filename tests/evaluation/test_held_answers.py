@@ -9,7 +9,8 @@ import torch
 
 from tests.evaluation.test_open import Bench, Scale, bench, candidate
 from treesearch.evaluation.open import manners
-from treesearch.evaluation.open.candidate import KERNEL, Candidate
+from treesearch.evaluation.open.bare import KERNEL
+from treesearch.evaluation.open.candidate import Candidate
 from treesearch.evaluation.open.contract import Broken
 
 __all__ = ["bench"]

@@ -88,3 +88,13 @@ def test_of_several_inputs_all_are_laid_out_otherwise_or_some() -> None:
     assert [changed(two, manner) for manner in manners.SOME] == [(2,), (0,), (2,), (0,)]
     some = {changed(three, manners.SOME[0]) for _ in range(300)}
     assert some == {(0,), (2,), (3,), (0, 2), (0, 3), (2, 3)}
+
+
+def test_gradients_are_wanted_of_leaves_and_of_what_has_a_history_in_turn() -> None:
+    layouts, values = manners.Layouts(), [torch.randn(3, 4), torch.arange(3), 2]
+    with torch.enable_grad():
+        found = [list(layouts.wanting_gradients(values)) for _ in range(4)]
+    assert {found[turn][0].is_leaf for turn in (0, 2)} != {found[turn][0].is_leaf for turn in (1, 3)}
+    for real, whole, number in found:
+        assert real.requires_grad
+        assert (real.data_ptr(), whole.data_ptr(), number) == (values[0].data_ptr(), values[1].data_ptr(), 2)

@@ -20,7 +20,7 @@ from torch import nn
 from treesearch.evaluation import baseline
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.configurations import COMPILED, FORMATS, Settings
-from treesearch.evaluation.open.candidate import HostSubject
+from treesearch.evaluation.open.bare import HostSubject
 from treesearch.problem.reference import Reference, as_list, assign, buffers
 
 CALL = "configured"

@@ -49,6 +49,8 @@ TO_ITSELF = 0, signal.SIGABRT
 SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY = 4, 8, 10, 15, 1026
 """Commands of fcntl that have the kernel send a signal when there is something to read."""
 PROT_EXEC = 4
+MADV_REMOVE = 9
+"""Advice to take shared pages away, so that whoever reads an output next has its zeros made then."""
 WRITING = 3
 """Bits of what a file is opened for: to be written, or to be read and written."""
 ASYNCHRONOUS = 0x5452
@@ -97,6 +99,7 @@ def for_kernel(*, network: bool, processes: bool, signals: bool, code_is_known: 
         rules += [Rule("clone", argument=0, needed=CLONE_THREAD), Rule("ioctl", argument=1, refused=(ASYNCHRONOUS,))]
         rules += [Rule("fcntl", argument=1, refused=(SET_FLAGS, SET_OWNER, SET_SIGNAL, SET_OWNER_EXTENDED, NOTIFY))]
         rules += [Rule("prctl", argument=0, allowed=(PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)), Rule("memfd_create")]
+        rules += [Rule("madvise", argument=2, refused=(MADV_REMOVE,)), Rule("memfd_secret"), Rule("remap_file_pages")]
     if signals:
         rules += [Rule("kill"), Rule("tgkill")]
     elif processes:

@@ -33,6 +33,7 @@ EVERYWHERE = {
     "process_madvise": 440,
     "cachestat": 451,
     "openat2": 437,
+    "memfd_secret": 447,
 }
 """Calls made since numbers became the same on all machines."""
 
@@ -56,6 +57,7 @@ NUMBERS = {
         "fcntl 72 ioctl 16 inotify_init 253 inotify_init1 294 inotify_add_watch 254 fanotify_mark 301 fadvise64 221 "
         "readahead 187 preadv2 327 pwritev2 328 sched_setscheduler 144 sched_setparam 142 sched_setattr 314 "
         "setpriority 141 mmap 9 mprotect 10 pkey_mprotect 329 open 2 openat 257 creat 85 "
+        "madvise 28 remap_file_pages 216 "
         "ioprio_set 251"
     ),
     "aarch64": _table(
@@ -69,7 +71,8 @@ NUMBERS = {
         "rt_sigaction 134 setitimer 103 timer_create 107 timerfd_create 85 signalfd4 74 io_setup 0 rseq 293 fcntl 25 "
         "ioctl 29 inotify_init1 26 inotify_add_watch 27 fanotify_mark 263 fadvise64 223 readahead 213 preadv2 286 "
         "pwritev2 287 sched_setscheduler 119 sched_setparam 118 sched_setattr 274 setpriority 140 "
-        "mmap 222 mprotect 226 pkey_mprotect 288 openat 56 ioprio_set 30"
+        "mmap 222 mprotect 226 pkey_mprotect 288 openat 56 ioprio_set 30 "
+        "madvise 233 remap_file_pages 234"
     ),
 }
 """Numbers by machine, from the kernel's tables (arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h)."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import math
-import mmap
-import os
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,114 +10,17 @@ import torch
 from torch import nn
 from torch.autograd.graph import increment_version
 
-from treesearch.evaluation import baseline
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import adopt, contract, manners
+from treesearch.evaluation.open.bare import KERNEL, NOTHING, Bare
 from treesearch.evaluation.open.contract import Belongings, Broken, memory
 from treesearch.problem.reference import assign, buffers, weights
 
-KERNEL, NOTHING = "kernel", "nothing"
 LEFT_OTHERWISE = "forward leaves another mode than it found: gradients, autocast, default dtype or device, or training"
 FIRST_CALLS = 3
 """Of a model, before it is asked anything, with answers that may be shown."""
 CALLS_HELD = 4
 """For so many calls, on average, the answers of one are held."""
-LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.mmap.restype = ctypes.c_void_p
-LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-
-
-def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """A tensor over a described buffer, with no more access than the candidate is due, and no descriptor left."""
-    access = mmap.PROT_READ | (mmap.PROT_WRITE if buffer["writable"] else 0)
-    address = LIBC.mmap(None, buffer["length"], access, mmap.MAP_SHARED, buffer["descriptor"], 0)
-    if address is None or address == ctypes.c_void_p(-1).value:
-        raise OSError("cannot map a buffer")
-    os.close(buffer["descriptor"])
-    memory = (ctypes.c_uint8 * buffer["length"]).from_address(address)
-    nbytes = torch.empty(shape, dtype=dtype, device="meta").nbytes
-    data = torch.frombuffer(memory, dtype=torch.uint8)
-    return data[buffer["offset"] : buffer["offset"] + nbytes].view(dtype).view(shape)
-
-
-class HostSubject(Subject):
-    map = staticmethod(map_tensor)
-
-
-class Bare:
-    """A set of shared buffers, and all that happens around a forward on them, before there is a candidate."""
-
-    def __init__(self, call: dict[str, Any], described: list[dict[str, Any]]) -> None:
-        self.device = torch.device(call["device"])
-        self.poisons = "poison" not in call.get("without", ())
-        self.wanted: dict[str, Any] | None = call.get("answers")
-        """What is known of the reference's answers (`contract.Answers`)."""
-        made = HostSubject if self.device.type == "cpu" else baseline.kind(self.device.type)
-        self.subject = self.latest = made(call, described)
-        self.subject.calls = {NOTHING: lambda *inputs: None}
-        state, parameters = self.subject.state, self.subject.parameters
-        self.changing = [(tensor.clone(), tensor) for name, tensor in state.items() if name not in parameters]
-        """Own copies of buffers, beside the shared ones."""
-        self.last = [torch.empty_like(shared) for shared in self.subject.outputs]
-        """The outputs of the last call."""
-        self.poisoned: list[torch.Tensor] = []
-        """Those of the call before, in memory that holds nothing but poison since."""
-
-    def launch(self, which: str, scalars: list[Any], subject: Subject) -> int:
-        """Nanoseconds of one call on a set's inputs; the outputs are then in its shared buffers.
-
-        Parameters and buffers are those of this very set, whichever `subject` is.
-        """
-        self._renew()
-        self.latest = subject
-        self.latest.calls = self.subject.calls
-        nanoseconds, returned = self.latest.call(which, scalars)
-        if which == KERNEL:
-            self.last = self._checked(returned)
-        self._hand_over()
-        return nanoseconds
-
-    def settle(self) -> None:
-        """Nothing was called that could have done harm."""
-
-    def _renew(self) -> None:
-        """Before a call: buffers as they are shared, and nothing of the last answer in memory that may be given again.
-
-        A forward that leaves its output as it found it would pass otherwise.
-        """
-        for own, shared in self.changing:
-            own.copy_(shared)
-        kept = set(map(memory, self._kept()))
-        left = [output for output in self.last if self.poisons and memory(output) not in kept]
-        with torch.inference_mode():  # which an output may have been made in
-            for output in left:
-                output.fill_(_poison(output))
-        self.poisoned = left
-
-    def _kept(self) -> list[object]:
-        """What an output may be in without being its caller's alone."""
-        return [*self.subject.state.values(), *self.latest.inputs]
-
-    def _hand_over(self) -> None:
-        self._show(self.last)
-
-    def _show(self, outputs: Sequence[torch.Tensor]) -> None:
-        for shared, output in zip(self.latest.outputs, outputs, strict=True):
-            shared.copy_(output)
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-
-    def _checked(self, returned: object) -> list[torch.Tensor]:
-        """The outputs, if they are the reference's in number, kind, shape and dtype; else raises Broken."""
-        outputs = returned if isinstance(returned, list) else []
-        if len(outputs) != len(self.subject.outputs):
-            raise Broken(f"forward returns {len(outputs)} values, and the reference {len(self.subject.outputs)}")
-        for index, (output, shared) in enumerate(zip(outputs, self.subject.outputs, strict=True)):
-            if type(output) not in (torch.Tensor, nn.Parameter):  # a subclass could compute when it is copied
-                raise Broken(f"output {index} is a {type(output).__name__}, not a plain torch.Tensor")
-            if output.shape != shared.shape or output.dtype != shared.dtype or output.device != shared.device:
-                raise Broken(f"output {index} is {_form(output)}; it has to be {_form(shared)}")
-        return outputs
 
 
 class Candidate(Bare):
@@ -187,6 +87,8 @@ class Candidate(Bare):
                 returned = self._evaluated(inputs, scalars)
             elif manner == manners.REFILLED:
                 returned = self._refilled(inputs, scalars)
+            elif manner == manners.DIFFERENTIATED:
+                returned = self._differentiated(inputs)
             else:
                 returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs, self.layouts)
         except Broken:
@@ -261,7 +163,7 @@ class Candidate(Bare):
         other = manners.LOT.choice(self.others).arguments(scalars)
         held = [value.clone() if isinstance(value, torch.Tensor) else value for value in other]
         given = list(map(_anew, held))
-        self._forward_of(self.model, *given)
+        self._refuse_writing(given, self._checked(self._forward_of(self.model, *given)))
         super()._renew()
         for place, value in zip(held, inputs, strict=True):
             if isinstance(place, torch.Tensor):
@@ -269,8 +171,33 @@ class Candidate(Bare):
         self.same = not self.same
         return self._forward_in_its_modes(self.model, *(given if self.same else map(_anew, held)))
 
+    def _refuse_writing(self, inputs: Sequence[Any], answers: Sequence[torch.Tensor]) -> None:
+        """Answers may be what the next call is given, as such or as another tensor of their memory."""
+        given, fitting = list(inputs), set(range(len(answers)))
+        for place, value in enumerate(inputs):
+            if found := sorted(number for number in fitting if contract.alike(answers[number], value)):
+                fitting.remove(found[0])
+                given[place] = answers[found[0]].detach() if self.same else answers[found[0]]
+        if len(fitting) < len(answers):
+            before = [answer.clone() for answer in answers]
+            self._forward_of(self.model, *given)
+            if not all(map(contract.equal, before, answers)):
+                raise Broken("a call writes to its input, where that is what an earlier one has returned")
+
+    def _differentiated(self, inputs: Sequence[Any]) -> list[object]:
+        """What is answered with gradients enabled, and the modes once nobody holds the answer any more."""
+        with manners.differentiated(self.model):
+            before = contract.modes(self.model)
+            answered = self._dense(self.model(*self.layouts.wanting_gradients(inputs)))
+            outputs: list[object] = [output.detach().clone() for output in self._checked(answered)]
+            answered, self.returned = [], None
+            if contract.modes(self.model) != before:
+                raise Broken(LEFT_OTHERWISE)
+            return outputs
+
     def _of_a_copy(self, inputs: Sequence[Any]) -> list[object]:
         """What a deep copy answers while the model itself holds zeros, of which the copy must not know."""
+        self._refuse_fading(inputs)
         copied, own = self._copied(), weights(self.model)
         assign(self.model, {name: torch.zeros_like(tensor) for name, tensor in own.items()})
         try:
@@ -287,10 +214,19 @@ class Candidate(Bare):
 
     def _copied(self) -> nn.Module:
         """A deep copy with the model's contents: a later call finds the same copy, which got other contents."""
-        another = manners.copied(self.model)  # and what one more takes along when it goes is nobody else's
-        self.copy = self.copy or another
+        self.copy = self.copy or manners.copied(self.model)
         manners.update(self.copy, self.model)
         return self.copy
+
+    def _refuse_fading(self, inputs: Sequence[Any]) -> None:
+        """What a copy takes along when it goes is nobody else's, nor are its answers."""
+        another = manners.copied(self.model)
+        answers, self.returned = self._checked(self._forward_of(another, *inputs)), None
+        before = [answer.clone() for answer in answers]
+        del another
+        gc.collect()
+        if not all(map(contract.equal, before, answers)):
+            raise Broken("what a deep copy has answered changes when the copy goes")
 
     def _refuse_reuse(self) -> None:
         """An output is the caller's: the next call must not write over it, as a buffer that the model keeps would, even
@@ -333,7 +269,10 @@ class Candidate(Bare):
         return self._forward_of(self.model, *inputs)
 
     def _forward_of(self, model: nn.Module, *inputs: Any) -> list[object]:
-        self.returned = returned = model(*inputs)
+        return self._dense(model(*inputs))
+
+    def _dense(self, returned: object) -> list[object]:
+        self.returned = returned
         outputs = contract.listed(returned)
         dense = [_dense(output) if isinstance(output, torch.Tensor) else output for output in outputs]
         if self.device.type == "cuda" and not torch.cuda.is_current_stream_capturing():
@@ -344,10 +283,6 @@ class Candidate(Bare):
 def _anew(value: object) -> object:
     """A tensor of the same memory that nobody has seen or counted changes of."""
     return value.data if isinstance(value, torch.Tensor) else value
-
-
-def _poison(output: torch.Tensor) -> float:
-    return math.nan if output.is_floating_point() else 1
 
 
 def _is_poison(output: torch.Tensor) -> bool:
@@ -365,8 +300,3 @@ def _moved(model: nn.Module, device: torch.device) -> nn.Module:
     model = model.to(device).requires_grad_(False)
     assign(model, {name: tensor.to(device) for name, tensor in buffers(model).items()})
     return model
-
-
-def _form(tensor: torch.Tensor) -> str:
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return f"{tuple(tensor.shape)} of {dtype} on {tensor.device.type}"

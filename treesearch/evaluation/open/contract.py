@@ -176,6 +176,19 @@ def _common(one: torch.Tensor, other: torch.Tensor) -> bool:
         return not torch.equal(before, _bits(other.detach()))
 
 
+def alike(one: object, other: object) -> bool:
+    """Whether both are tensors of one shape and dtype."""
+    if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)):
+        return False
+    return one.shape == other.shape and one.dtype == other.dtype
+
+
+def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Bit by bit."""
+    with torch.inference_mode():
+        return torch.equal(_bits(one.detach()), _bits(other.detach()))
+
+
 def _apart(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether what is written to an element of each page is there once all are written: each in turn gets the bits of
     its number. Addresses do not tell, since memory may be mapped more than once."""

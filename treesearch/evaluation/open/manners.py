@@ -31,15 +31,12 @@ LOT = random.SystemRandom()
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any], layouts: Layouts) -> Any:
-    """What `forward(model, *inputs)` returns in one of these manners, but for EVALUATING, COPIED and REFILLED. The
-    model is afterwards as it was before. Raises whatever the model raises."""
+    """What `forward(model, *inputs)` returns on inputs laid out so, or INFERRING. The model is afterwards as it was
+    before. Raises whatever the model raises."""
     if manner in LAYOUTS:
         return forward(model, *layouts.laid_out(inputs, manner))
-    if manner == INFERRING:
-        with evaluating(model), torch.inference_mode():
-            return forward(model, *inputs)
-    with _differentiated(model):
-        return forward(model, *map(_leaf, inputs))
+    with evaluating(model), torch.inference_mode():
+        return forward(model, *inputs)
 
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
@@ -110,6 +107,14 @@ class Layouts:
         self._left: dict[tuple[str, int], list[int]] = {}
         """Kinds that have not had their turn, by manner and place of the input."""
         self._of_two = 1
+        self._with_history = LOT.random() < 0.5
+
+    def wanting_gradients(self, inputs: Sequence[Any]) -> Iterator[Any]:
+        """The same values in the same memory as leaves, and the next time as what was made of leaves, as the layers
+        before would: tensors that nobody holds but who is given them."""
+        self._with_history = not self._with_history
+        leaves = [_leaf(value) for value in inputs]
+        return map(_later, leaves) if self._with_history else iter(leaves)
 
     def laid_out(self, inputs: Sequence[Any], manner: str) -> list[Any]:
         """The same values otherwise in memory: in all tensors of several, or in some of them."""
@@ -161,6 +166,10 @@ def _leaf(value: Any) -> Any:
     return value.detach().requires_grad_() if differentiable else value
 
 
+def _later(value: Any) -> Any:
+    return value.view_as(value) if isinstance(value, torch.Tensor) else value
+
+
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """After `.eval()`, once for all calls in the block."""
@@ -172,7 +181,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _differentiated(model: nn.Module) -> Iterator[None]:
+def differentiated(model: nn.Module) -> Iterator[None]:
     with _wanting_gradients(model), torch.enable_grad():
         yield
 

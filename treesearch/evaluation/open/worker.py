@@ -24,7 +24,8 @@ import torch
 
 from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import places
-from treesearch.evaluation.open.candidate import FIRST_CALLS, KERNEL, NOTHING, Bare, Candidate
+from treesearch.evaluation.open.bare import KERNEL, NOTHING, Bare
+from treesearch.evaluation.open.candidate import FIRST_CALLS, Candidate
 from treesearch.evaluation.open.contract import Broken
 from treesearch.evaluation.open.manners import LOT, Layouts
 from treesearch.languages.module import CLASS
