@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -91,7 +92,8 @@ def test_of_several_inputs_all_are_laid_out_otherwise_or_some() -> None:
 
 
 def test_gradients_are_wanted_of_leaves_and_of_what_has_a_history_in_turn() -> None:
-    layouts, values = manners.Layouts(), [torch.randn(3, 4), torch.arange(3), 2]
+    layouts = manners.Layouts()
+    values: list[Any] = [torch.randn(3, 4), torch.arange(3), 2]
     with torch.enable_grad():
         found = [list(layouts.wanting_gradients(values)) for _ in range(4)]
     assert {found[turn][0].is_leaf for turn in (0, 2)} != {found[turn][0].is_leaf for turn in (1, 3)}
