@@ -163,7 +163,8 @@ class Candidate(Bare):
         other = manners.LOT.choice(self.others).arguments(scalars)
         held = [value.clone() if isinstance(value, torch.Tensor) else value for value in other]
         given = list(map(_anew, held))
-        self._refuse_writing(given, self._checked(self._forward_of(self.model, *given)))
+        self._refuse_writing(given)
+        self._forward_of(self.model, *given)
         super()._renew()
         for place, value in zip(held, inputs, strict=True):
             if isinstance(place, torch.Tensor):
@@ -171,8 +172,9 @@ class Candidate(Bare):
         self.same = not self.same
         return self._forward_in_its_modes(self.model, *(given if self.same else map(_anew, held)))
 
-    def _refuse_writing(self, inputs: Sequence[Any], answers: Sequence[torch.Tensor]) -> None:
-        """Answers may be what the next call is given, as such or as another tensor of their memory."""
+    def _refuse_writing(self, inputs: Sequence[Any]) -> None:
+        """What is answered to these may be what the next call is given, as such or as another tensor of its memory."""
+        answers = self._checked(self._forward_of(self.model, *inputs))
         given, fitting = list(inputs), set(range(len(answers)))
         for place, value in enumerate(inputs):
             if found := sorted(number for number in fitting if contract.alike(answers[number], value)):
