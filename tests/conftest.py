@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from treesearch.cli import SPINS
 from treesearch.cli.settings import SETTINGS
+from treesearch.evaluation import SPINS
 from treesearch.languages import CUDA
 
 BUSY = {

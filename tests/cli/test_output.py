@@ -19,8 +19,8 @@ import pytest
 
 from tests.steps import scripted
 from treesearch.archive import Archive
-from treesearch.cli import SPINS
 from treesearch.cli.doctor import cuda_finding
+from treesearch.evaluation import SPINS
 from treesearch.records import Status
 from treesearch.testing import ScriptedEndpoint
 
@@ -258,17 +258,26 @@ def test_help_imports_nothing_heavy() -> None:
         assert f"  {command} " in done.stdout
 
 
-def test_idle_threads_of_torch_are_told_to_sleep_before_it_is_imported() -> None:
-    code = """
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "from treesearch.cli import main; sys.argv = ['', 'problems', 'check', 'softmax_small']; main()",
+        "import treesearch.work",
+        "import treesearch.audit.__main__",
+        "import treesearch; treesearch.evaluate",
+        "import benchmarks.agreement",
+    ],
+)
+def test_idle_threads_of_torch_are_told_to_sleep_before_it_is_imported(begin: str) -> None:
+    code = f"""
 import os, sys
-from treesearch.cli import main
 def look(event, arguments):
     if event == "import" and arguments[0] == "torch":
         os.write(1, os.environ["GOMP_SPINCOUNT"].encode())
         os._exit(0)
 sys.addaudithook(look)
-sys.argv = ["treesearch", "problems", "check", "softmax_small"]
-main()
+{begin}
+import torch
 """
     for given, expected in (({}, SPINS), ({"GOMP_SPINCOUNT": "7"}, "7")):
         env = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given

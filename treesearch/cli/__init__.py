@@ -18,9 +18,6 @@ from treesearch import __version__
 from treesearch.errors import TreesearchError, Waiting
 
 INTERRUPTED = 130
-SPINS = "1000"
-"""How often an idle thread of torch looks for work before it sleeps: libgomp's own choice where there are more threads
-than cores, and microseconds. Its usual choice is milliseconds, on a core that builds and baselines could use."""
 COMMANDS = {
     "run": "Search for a faster kernel of PROBLEM.",
     "questions": "List the questions that wait for an answer in a file.",
@@ -89,7 +86,7 @@ def treesearch(debug: bool) -> None:
 
 def main() -> None:
     """Run this process's command line and exit."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    import_module("treesearch.evaluation")  # before torch: it tells idle threads to sleep
     _leave(execute(sys.argv[1:]))
 
 
