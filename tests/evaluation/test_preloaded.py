@@ -58,8 +58,8 @@ Start = Callable[..., Preloaded]
 def variables(tmp_path_factory: pytest.TempPathFactory, tests_cache: Path) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("programs")
     (folder / "echo.py").write_text(ECHO)
-    inductor = str(tests_cache / "inductor")
-    return {"PYTHONPATH": f"{ROOT}:{folder}", "TORCHINDUCTOR_CACHE_DIR": inductor, "OMP_NUM_THREADS": "2"}
+    caches = {"PYTHONPATH": f"{ROOT}:{folder}", "TORCHINDUCTOR_CACHE_DIR": str(tests_cache / "inductor")}
+    return {**caches, "OMP_NUM_THREADS": "2", "GOMP_SPINCOUNT": "7"}
 
 
 @pytest.fixture
