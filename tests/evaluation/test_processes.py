@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,16 +60,21 @@ def test_a_descendant_in_a_session_of_its_own_is_stopped_and_goes_on() -> None:
         assert parent.stdout is not None
         grandchild = int(parent.stdout.readline())
         try:
-            for number, still in ((signal.SIGSTOP, True), (signal.SIGCONT, False)):
-                os.killpg(parent.pid, number)
-                processes.signal(parent.pid, number)
-                end = time.monotonic() + 20
-                while processes.stopped([grandchild]) is not still and time.monotonic() < end:
-                    time.sleep(0.001)
-                assert processes.stopped([grandchild]) is still
+            os.killpg(parent.pid, signal.SIGSTOP)
+            assert processes.stop_others(parent.pid) == {grandchild}
+            wait_until(lambda: processes.stopped([parent.pid, grandchild]))
+            processes.signal_each([grandchild], signal.SIGCONT)
+            wait_until(lambda: not processes.stopped([grandchild]))
         finally:
             os.killpg(parent.pid, signal.SIGKILL)
             os.kill(grandchild, signal.SIGKILL)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 def test_a_process_that_is_gone_counts_nothing() -> None:

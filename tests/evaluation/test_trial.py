@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import statistics
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -10,7 +12,7 @@ from itertools import chain
 import pytest
 
 from treesearch import languages
-from treesearch.evaluation import build, clock, device, lanes, visits
+from treesearch.evaluation import build, clock, device, lanes, processes, visits
 from treesearch.evaluation.bench import Bench
 from treesearch.evaluation.candidate import Failed
 from treesearch.evaluation.checks import NONE, Check, Checks
@@ -19,7 +21,7 @@ from treesearch.evaluation.trial import Outcome, Trial
 from treesearch.evaluation.visits import WARM, WATCHED, Visit
 from treesearch.records import Label, Problem, Protocol, Status
 
-LONG_SETTLE = 0.05
+LONG_SETTLE, LOOKING = 0.05, 0.01
 HOSTILE = frozenset({Check.SYMBOLS})
 """What would refuse these candidates before they run."""
 KERNEL = """
@@ -83,15 +85,27 @@ def prepare(bench: Bench, deck: Deck, tiny_problem: Problem) -> Try:
     """Builds a candidate; gives its trial and what runs it."""
 
     def prepared(
-        source: str = "", *, without: Checks = NONE, settle: float = 0.003, incumbent: float | None = None
+        source: str = "",
+        *,
+        without: Checks = NONE,
+        settle: float = 0.003,
+        incumbent: float | None = None,
+        starts_others: bool = False,
     ) -> tuple[Trial, Run]:
         lane = replace(lanes.of(device.cpu()), settle_seconds=settle)
         parts = (deck, bench.sets, bench.baselines)
         about = (tiny_problem, languages.CPP, protocol_of(tiny_problem), lane)
         left_out = without | HOSTILE
-        trial = Trial(*about, *parts, more_sets=bench.more_sets, incumbent=incumbent, without=left_out)
         library = build.build(tiny_problem, languages.CPP, source or kernel(), device.cpu().architecture).library
         assert library is not None
+        trial = Trial(
+            *about,
+            *parts,
+            more_sets=bench.more_sets,
+            walls=replace(lane.walls(library), processes=True) if starts_others else None,
+            incumbent=incumbent,
+            without=left_out,
+        )
         return trial, lambda: trial.run(library)
 
     return prepared
@@ -252,6 +266,24 @@ EARLY = """
 def test_no_thread_sees_new_contents_while_a_question_is_parsed(prepare: Try) -> None:
     outcome = prepare(kernel(above=WATCHES, before=EARLY))[1]()
     assert outcome.measurement.kernel.samples
+
+
+def test_it_is_not_on_a_candidates_time_to_look_for_what_it_has_started(
+    prepare: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which takes the longer the more threads it has, up to a millisecond on many cores."""
+    looked = []
+
+    def look(process: int) -> frozenset[int]:
+        time.sleep(LOOKING)
+        looked.append(process)
+        return frozenset()
+
+    monkeypatch.setattr(processes, "stop_others", look)
+    trial, run = prepare(starts_others=True)
+    assert run().doubt == ""
+    assert len(looked) > len(trial.outside)
+    assert statistics.median(trial.outside) < 1e3 * LOOKING
 
 
 def test_answers_that_vary_are_right_and_labelled(prepare: Try) -> None:

@@ -275,7 +275,8 @@ class Candidate:
         """The worker's reply to what was announced, and the controller's own reading around it (ms)."""
         started = time.perf_counter()
         reply = self._ask({})
-        return reply, 1e3 * (time.perf_counter() - started)
+        ended = time.perf_counter() if Check.STOPPED in self._without else self._child.stopped_at
+        return reply, 1e3 * (ended - started)
 
     def _ask(self, message: dict[str, Any]) -> dict[str, Any]:
         with self._counted():

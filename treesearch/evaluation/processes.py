@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,14 +22,23 @@ def family(process: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def signal(process: int, number: int) -> None:
-    """Send a signal to those descendants of a process that are in groups of their own: one to its group misses them."""
+def stop_others(process: int) -> frozenset[int]:
+    """Stop those descendants of a process that are in groups of their own, and which a signal to its group misses.
+
+    Returns them: until they go on nobody can have started another.
+    """
     told: set[int] = set()
     while missed := {one for one in family(process) if one not in told and _group(one) not in (None, process)}:
-        for one in missed:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, number)
+        signal_each(missed, signal.SIGSTOP)
         told |= missed  # and once more: one may have started another meanwhile
+    return frozenset(told)
+
+
+def signal_each(processes: Iterable[int], number: int) -> None:
+    """Send a signal to processes, of which some may be gone."""
+    for one in processes:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(one, number)
 
 
 def _group(process: int) -> int | None:

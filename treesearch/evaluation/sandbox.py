@@ -206,6 +206,10 @@ class Child:
         self._cgroup = ""
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the child)
         self._starts_others = walls is not None and walls.processes
+        self._others: frozenset[int] = frozenset()
+        """What it has started and is in a group of its own, as it was when all were stopped."""
+        self.stopped_at = 0.0
+        """When it was told to stop (`time.perf_counter`), the last time."""
         try:
             self.process = self._start([*command, str(writer)], [writer, *descriptors], limits, walls, variables)
         except OSError as error:
@@ -288,12 +292,16 @@ class Child:
             yield
         finally:
             self._signal(signal.SIGSTOP)
+            self.stopped_at = time.perf_counter()
+            if self._starts_others:
+                self._others = processes.stop_others(self.process.pid)
 
     def _signal(self, number: int) -> None:
+        """To its group, and to what left it. Whatever else it starts is looked for when nobody takes the time: that
+        takes the longer the more threads it has."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
-        if self._starts_others:
-            processes.signal(self.process.pid, number)
+        processes.signal_each(self._others, number)
 
     def output(self) -> str:
         """What the child printed, head and tail."""
