@@ -91,6 +91,27 @@ def test_an_honest_kernel_that_rounds_otherwise_at_an_edge_is_right() -> None:
     assert beyond[0] > 0
 
 
+def test_what_is_no_number_stands_for_nothing() -> None:
+    expected = torch.ones(4).double()
+    jumps = between(expected, expected, [torch.tensor([2.0, torch.inf, torch.nan, 1.0]).double()], exact=True)
+    assert jumps.places.tolist() == [0]
+
+
+@pytest.mark.parametrize(("forward", "otherwise"), [("x >= 3", torch.gt), ("(x >= 3).float().mean(-1)", torch.gt)])
+def test_what_is_drawn_at_an_edge_is_there_for_every_kernel(
+    forward: str, otherwise: Callable[[torch.Tensor, float], torch.Tensor]
+) -> None:
+    """Eight rows, so that no limit on how many elements may be other than float64 says would tell."""
+    shape = "torch.randint(0, 6, (8, 512)).float()" if "mean" in forward else "torch.randint(0, 6, (8, 8)).float()"
+    source = elementwise(f"x):\n        return {forward}", shape)
+
+    def kernel(x: torch.Tensor) -> torch.Tensor:
+        above = otherwise(x, 3)
+        return above.float().mean(-1) if "mean" in forward else above
+
+    assert checked(source, kernel)[0]
+
+
 def test_one_that_rounds_down_is_wrong() -> None:
     anywhere = elementwise("x):\n        return torch.round(x / 0.1) * 0.1", "torch.randn(64, 64)")
     assert checked(anywhere, lambda x: torch.floor(x / 0.1) * 0.1)[0]

@@ -122,6 +122,13 @@ def test_what_is_not_finite_is_wrong_and_located(bad: float) -> None:
     assert f"output out0 of a spikes call: 1 of 256 elements are not finite, the first at (1, 2, 3) ({bad})" in failure
 
 
+def test_a_number_whose_square_is_none_is_wrong_and_located() -> None:
+    expected, out = torch.ones(4, 8).double(), torch.ones(4, 8).double()
+    out[2, 3] = 1e200
+    checked = judged(out, expected)
+    assert "(2, 3) got 1e+200" in checked.failure
+
+
 def test_a_wrong_row_is_reported_with_position_and_values() -> None:
     expected = draw(4, 3, 64)
     got = expected.clone()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from types import MappingProxyType
 
@@ -14,6 +14,7 @@ from treesearch.evaluation.jumps import AS_MANY, AT_LEAST, Jumps
 from treesearch.evaluation.quiet import Parts, parts
 from treesearch.evaluation.rows import blocks
 from treesearch.evaluation.threads import single_threaded
+from treesearch.evaluation.ties import Picked
 
 CLOSE = 2.0**-16
 """Integers that differ by no more than this share of them, by what operands in float32 leave open, are close."""
@@ -80,6 +81,11 @@ class Answers:
     jumps: Callable[[int], Jumps | None] = lambda place: None
     """Where a floating-point output hangs on a rounding, by its place; None where it is not known, and nowhere else.
     It takes a while to say."""
+    picked: Mapping[int, Picked] = field(default_factory=dict)
+    """Outputs of indices that are judged by what they name, by their places."""
+    unsaid: bool = False
+    """Whether floating-point outputs alone are judged: others name what was taken of numbers that rounding made equal.
+    """
 
 
 def compared(

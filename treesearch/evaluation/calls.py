@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
-from typing import TypeGuard
 
 import torch
 from torch import nn
 
 from treesearch.errors import ProblemError
-from treesearch.evaluation import moves, oracle
+from treesearch.evaluation import moves, oracle, ties
 from treesearch.evaluation.answers import Answers, compared, magnitude
-from treesearch.evaluation.jumps import Jumps, JumpWatch, between
+from treesearch.evaluation.jumps import Jumps, JumpWatch, between, beyond
 from treesearch.evaluation.stress import (
     ALIGNED,
     AMBIGUOUS,
@@ -32,12 +31,12 @@ from treesearch.evaluation.stress import (
     altered,
     faint,
     jolted,
+    largest_floating,
     perturbed,
     regained,
     shared_length,
     turned,
 )
-from treesearch.evaluation.ties import TieWatch
 from treesearch.problem import memory
 from treesearch.problem.reference import Reference, Value, assign, buffers, weights
 from treesearch.records import Problem, Role
@@ -74,6 +73,8 @@ class Call:
         """What parameters and buffers are drawn with."""
         self.scale = scale
         self.checked = checked
+        self.unsaid = False
+        """Whether it leaves open what of equal numbers is taken (`Answers.unsaid`)."""
         self.scalars: Scalars = ()
         self._values: dict[str, torch.Tensor] | None = None
         self._answers: Answers | None = None
@@ -163,7 +164,9 @@ class Drawer:
         if kind in AMBIGUOUS and not self._decided(call, inputs, state, answers):
             return None
         if kind != NOMINAL and self._ties(call, inputs, state):
-            return None
+            if not ties.indifferent(partial(self._forward, state, call.model_seed, inputs)):
+                return None
+            call.unsaid, answers = True, replace(answers, unsaid=True)
         self.largest = max(self.largest, largest)
         call.keep(replace(self._arrange(inputs, state), answers=answers))
         return call
@@ -198,18 +201,30 @@ class Drawer:
         expected = exact or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
-        answers = compared(eager, expected, self._moved(call, inputs, state), exact=bool(exact))
+        answers = compared(eager, expected, self._moved(call, inputs, state, eager, expected), exact=bool(exact))
+        if exact:
+            about = state, call.model_seed, inputs
+            picked = ties.picked(partial(self._forward, *about), partial(self._exact, *about), eager)
+            answers = replace(answers, picked=picked)
         jumps = cache(partial(self._jumps, call))
-        return replace(answers, jumps=lambda place: jumps()[place]), largest
+        return replace(answers, jumps=lambda place: jumps()[place], unsaid=call.unsaid), largest
 
-    def _moved(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> dict[int, list[torch.Tensor]]:
+    def _moved(
+        self,
+        call: Call,
+        inputs: list[Value],
+        state: dict[str, torch.Tensor],
+        own: list[torch.Tensor],
+        expected: list[torch.Tensor],
+    ) -> dict[int, list[torch.Tensor]]:
         """What operands that are off answer, by the places of the outputs for which `compared` wants to know; nothing
         where the reference refuses them."""
         outputs = list(enumerate(self.problem.signature.of(Role.OUTPUT)))
         numbers = [place for place, output in outputs if output.holds_numbers]
         decisions = [place for place, output in outputs if not output.floating]
         moved = self._moved_by(moves.by_tolerance(self.problem.tolerance), numbers, call, inputs, state)
-        ways = moves.by_rounding([*inputs, *state.values()])
+        rounded = not all(torch.equal(own[place], expected[place]) for place in decisions)
+        ways = moves.by_rounding([*inputs, *state.values()], all_of_them=rounded)
         return moved | self._moved_by(ways, decisions, call, inputs, state)
 
     def _jumps(self, call: Call) -> tuple[Jumps | None, ...]:
@@ -217,14 +232,15 @@ class Drawer:
         inputs, state = self._drawn(call)
         with JumpWatch() as watch:
             own = self._forward(state, call.model_seed, inputs)
-        ways = moves.by_rounding([*inputs, *state.values()])
+        exact = self._exact(state, call.model_seed, inputs)
+        expected = exact or _widened(own)
+        rounded = any(map(beyond, expected, own))
+        ways = moves.by_rounding([*inputs, *state.values()], all_of_them=rounded)
         needed = COPIES * 2 * len(ways) * sum(8 * output.numel() for output in own)
         floating = [place for place, output in enumerate(own) if output.is_floating_point()]
         if not watch.found or needed > memory.available(self.reference.device):
             floating = []
         moved = self._moved_by(ways, floating, call, inputs, state)
-        exact = self._exact(state, call.model_seed, inputs)
-        expected = exact or _widened(own)
         return tuple(
             between(expected[place], own[place], moved[place], exact=bool(exact)) if place in moved else None
             for place in range(len(own))
@@ -276,7 +292,7 @@ class Drawer:
             if call.stratum == ALIGNED:
                 tensors = [value for value in (*parameters.values(), *inputs) if isinstance(value, torch.Tensor)]
                 change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
-            changed = _largest_floating(inputs) if call.stratum in (SMALL, SORTED) else range(len(inputs))
+            changed = largest_floating(inputs) if call.stratum in (SMALL, SORTED) else range(len(inputs))
             inputs = [
                 altered(value, change if index in changed else _same, call.scale, generator)
                 for index, value in enumerate(inputs)
@@ -326,22 +342,17 @@ class Drawer:
         has left nothing of them: which of those it takes is nothing that a kernel can be held to."""
         if all(output.floating for output in self.problem.signature.of(Role.OUTPUT)):
             return False
-        tied = self._picks(call, inputs, state)
+        tied = ties.met(partial(self._forward, state, call.model_seed, inputs))
         for number in (1, 2):
             if not any(bool(one.any()) for one in tied):
                 return False
             try:
-                again = self._picks(call, *self._changed(moves.closely, call, inputs, state, number))
+                nudged, about = self._changed(moves.closely, call, inputs, state, number)
+                again = ties.met(partial(self._forward, about, call.model_seed, nudged))
             except ProblemError:
                 return False
             tied = [one & other for one, other in zip(tied, again, strict=False) if one.shape == other.shape]
         return any(bool(one.any()) for one in tied)
-
-    def _picks(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> list[torch.Tensor]:
-        with TieWatch() as watch:
-            self._forward(state, call.model_seed, inputs)
-        found: list[torch.Tensor] = watch.found
-        return found
 
     def _decided(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor], answers: Answers) -> bool:
         """Whether the reference itself says the same as the oracle wherever an answer is yes or no: what hangs on the
@@ -372,16 +383,6 @@ class Drawer:
 def _largest(tensor: torch.Tensor) -> float:
     """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
     return magnitude(tensor) if tensor.is_floating_point() else 0.0
-
-
-def _is_floating(value: Value) -> TypeGuard[torch.Tensor]:
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
-
-
-def _largest_floating(values: Sequence[Value]) -> Sequence[int]:
-    """Where the largest floating-point tensor is, as the only element; of several the first; empty without one."""
-    sizes = [value.numel() if _is_floating(value) else 0 for value in values]
-    return [sizes.index(max(sizes))] if any(sizes) else []
 
 
 def _same(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:

@@ -47,13 +47,23 @@ class Jumps:
         return settled
 
 
+def beyond(expected: torch.Tensor, own: torch.Tensor) -> bool:
+    """Whether some of the reference's own answers are on another side of a jump than float64's."""
+    return bool(_apart(expected.double(), own.double()).any())
+
+
 def between(expected: torch.Tensor, own: torch.Tensor, others: Sequence[torch.Tensor], *, exact: bool) -> Jumps:
     """Those between a float64 answer, if it is `exact`, the reference's own and what operands that are off give."""
     flat = torch.stack([one.flatten().double() for one in (expected, own, *others)])
-    beyond = (flat - flat[0]).abs() > APART * torch.maximum(flat.abs(), flat[0].abs())
-    places = beyond.any(dim=0).nonzero().flatten()
-    most = max(AT_LEAST, AS_MANY * int(beyond[1].sum())) if exact else expected.numel()
+    flat = torch.where(flat.isfinite(), flat, flat[0])  # what operands that are off may lead to is no answer then
+    apart = _apart(flat[0], flat)
+    places = apart.any(dim=0).nonzero().flatten()
+    most = max(AT_LEAST, AS_MANY * int(apart[1].sum())) if exact else expected.numel()
     return Jumps(places, flat[:, places], most)
+
+
+def _apart(expected: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    return (other - expected).abs() > APART * torch.maximum(other.abs(), expected.abs())
 
 
 class JumpWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import TypeGuard
 
 import torch
 
@@ -275,6 +276,16 @@ def turned(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     if _exact(tensor):
         return tensor
     return torch.where(torch.rand(tensor.shape, generator=generator, device=tensor.device) < 1 / 3, -tensor, tensor)
+
+
+def _is_floating(value: Value) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def largest_floating(values: Sequence[Value]) -> Sequence[int]:
+    """Where the largest floating-point tensor is, as the only element; of several the first; empty without one."""
+    sizes = [value.numel() if _is_floating(value) else 0 for value in values]
+    return [sizes.index(max(sizes))] if any(sizes) else []
 
 
 def jolted(

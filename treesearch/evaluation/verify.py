@@ -15,6 +15,7 @@ from treesearch.evaluation.calls import NOMINAL
 from treesearch.evaluation.checks import NONE, Check, Checks
 from treesearch.evaluation.quiet import Parts
 from treesearch.evaluation.rows import blocks, rows
+from treesearch.evaluation.ties import Picked
 from treesearch.records import SHORTEST_ROW, Problem, Role
 
 EAGER_FACTOR = 4.0
@@ -67,7 +68,7 @@ def check(
         norms, own_largest, parts, undecided = own
         where = f"output {name} of {'an' if stratum[:1] in VOWELS else 'a'} {stratum} call"
         if norms is None:
-            if failure := _unequal(out, expected, undecided):
+            if not answers.unsaid and (failure := _unequal(out, expected, undecided, answers.picked.get(place))):
                 return Checked(worst, eager_worst, f"{where}: {failure}")
             continue
         judged = partial(_floating, out, nominal=stratum == NOMINAL, tolerance=problem.tolerance, without=without)
@@ -217,6 +218,9 @@ def _row_failure(
 
 def _not_finite(out: torch.Tensor, expected: torch.Tensor) -> str:
     bad = ~torch.isfinite(out)
+    if not bool(bad.any()):  # so far off that the square of it is no number any more
+        bad = (out - expected).abs() == (out - expected).abs().max()
+        return f"an element is further off than numbers reach\n{_first_wrong(out, expected, bad)}"
     flat = int(bad.flatten().int().argmax())
     count = int(bad.sum())
     return (
@@ -226,11 +230,15 @@ def _not_finite(out: torch.Tensor, expected: torch.Tensor) -> str:
     )
 
 
-def _unequal(out: torch.Tensor, expected: torch.Tensor, undecided: Undecided | None) -> str:
+def _unequal(
+    out: torch.Tensor, expected: torch.Tensor, undecided: Undecided | None, picked: Picked | None = None
+) -> str:
     out, expected = _as_numbers(out), _as_numbers(expected)
     different = (out != expected).flatten()
     if undecided:
         different[undecided.places] &= ~undecided.excuse(_as_numbers(out.flatten()[undecided.places]))
+    if picked and bool(different.any()):
+        different &= ~picked.excuse(out, expected).flatten()
     if not bool(different.any()):
         return ""
     flat = int(different.int().argmax())
