@@ -13,7 +13,7 @@ from benchmarks import agreement, candidates, evaluator, stopwatch, usual
 from benchmarks.agreement import Agreement
 from benchmarks.candidates import Batch, Candidate
 from benchmarks.evaluator import Pass, Singles
-from benchmarks.stopwatch import OTHER, SETTING_UP, STEPS, Stopwatch
+from benchmarks.stopwatch import OTHER, PROFILER, SANITIZER, SETTING_UP, STEPS, Stopwatch
 from treesearch import problem, resources
 from treesearch.errors import UsageError
 from treesearch.languages import CPP, CUDA
@@ -102,7 +102,8 @@ def test_a_module_of_the_usual_way_calls_the_kernel_with_its_arguments_in_order(
 
 
 def test_rates_are_of_all_candidates_with_and_without_setting_up() -> None:
-    fresh = Pass(60.0, Counter({Status.VERIFIED: 20}), {SETTING_UP[0]: 20.0, "launches": 15.0, OTHER: 25.0})
+    steps = {SETTING_UP[0]: 20.0, "launches": 15.0, SANITIZER: 8.0, PROFILER: 2.0, OTHER: 15.0}
+    fresh = Pass(60.0, Counter({Status.VERIFIED: 20}), steps)
     cached = Pass(30.0, Counter({Status.VERIFIED: 20}), {SETTING_UP[0]: 20.0})
     found = usual.Judged(2, 60.0, 1, (20.0, 30.0), ("it failed", "it failed"))
     told = [*evaluator.rates(fresh, "≥ 120"), *evaluator.again(cached, "≥ 200"), *evaluator.beside(found, fresh)]
@@ -110,8 +111,10 @@ def test_rates_are_of_all_candidates_with_and_without_setting_up() -> None:
     assert "ratio" not in {what for what, *_ in evaluator.beside(found, None)}
     assert rows["candidates a minute"] == "20.0 (20 verified)"
     assert rows["… without setting up the problems"] == "30.0 (20 s of it)"
-    assert rows["… share of the time in which one was started, timed or checked"] == "25.0 %"
+    assert rows["… nor looking closely at the fastest"] == "40.0 (10 s of it)"
+    assert rows["… share of the time in which one was started, timed or checked"] == "41.7 %"
     assert rows["… built before"] == "40.0 (20 verified)"
+    assert rows["… built before, nor looking closely at the fastest"] == "120.0"
     assert rows["the usual way, 2 of them"] == "2.00 (1 right, builds of 25 s)"
     assert rows["ratio"] == "10.0"
     assert rows["… one that failed"] == "it failed"

@@ -100,6 +100,7 @@ def test_of_numbers_that_bfloat16_makes_equal_any_is_right_and_no_other() -> Non
     assert call.nominal
     assert routed(call, lambda p: p.sort(descending=True, stable=True).indices[:, :2]) == ""
     assert routed(call, lambda p: 63 - p.flip(1).sort(descending=True, stable=True).indices[:, :2]) == ""
+    assert call.answers.picked[1].numbers is call.answers.tensors[-1], "which takes memory as well"
     assert "elements differ" in routed(call, lambda p: p.topk(2).indices.flip(1))
     assert "elements differ" in routed(call, lambda p: p.argmax(dim=1, keepdim=True).expand(-1, 2))
     assert len(deck.skipped) < 8, "probabilities are asked for where rounding leaves open whose they are"

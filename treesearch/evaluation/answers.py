@@ -87,6 +87,11 @@ class Answers:
     """Whether floating-point outputs alone are judged: others name what was taken of numbers that rounding made equal.
     """
 
+    @property
+    def tensors(self) -> tuple[torch.Tensor, ...]:
+        """Those that are as large as outputs, or larger."""
+        return (*self.expected, *(one.numbers for one in self.picked.values()))
+
 
 def compared(
     eager: Sequence[torch.Tensor],

@@ -97,7 +97,7 @@ class Call:
         self.scalars = made.scalars
         if self._drawer.room(made.values.values()):
             self._values = made.values
-        if made.answers and self._drawer.room(made.answers.expected):
+        if made.answers and self._drawer.room(made.answers.tensors):
             self._answers = made.answers
 
 
