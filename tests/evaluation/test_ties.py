@@ -106,6 +106,14 @@ def test_of_numbers_that_bfloat16_makes_equal_any_is_right_and_no_other() -> Non
     assert len(deck.skipped) < 8, "probabilities are asked for where rounding leaves open whose they are"
 
 
+def test_indices_may_be_told_in_fewer_bits() -> None:
+    forward = "torch.topk(torch.softmax(self.gate(x), dim=-1), 2, dim=-1)"
+    assert forward in ROUTER
+    call = deck_of(ROUTER.replace(forward, "torch.softmax(self.gate(x), dim=-1).argmax(dim=-1).int()")).calls[0]
+    assert call.answers.expected[0].dtype is torch.int32
+    assert call.answers.picked[0].numbers.shape == (512, 64)
+
+
 def test_an_index_that_names_nothing_is_not_excused() -> None:
     picked = Picked(torch.tensor([[3.0, 3.0, 1.0]]), axis=1, most=0.5)
     expected = torch.tensor([[0]])

@@ -16,8 +16,6 @@ LEFT_OPEN = 2.0**-19
 """By what share operands are put off to see what hangs on how float32 rounds: some of its steps."""
 MOST_ALONE = 4
 """Operands each of which is also put off by itself, since what two of them do may cancel."""
-
-
 FEW_VALUES, FEW_SHARE, LOOKED_AT = 256, 1 / 8, 1 << 16
 """So few values, and such a share of as many numbers of a tensor as are looked at, are values that mean something."""
 
