@@ -214,6 +214,21 @@ def test_triangles_and_symmetric_matrices_stay_so(structure: Callable[[torch.Ten
 
 
 @pytest.mark.parametrize("kind", STRESS)
+@pytest.mark.parametrize("falling", [False, True])
+def test_rows_in_order_stay_so_and_others_do_not_become_so(kind: str, falling: bool) -> None:
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randn(3, 64, generator=generator)
+    ordered = drawn.sort(dim=-1, descending=falling).values
+    changed = altered(ordered, STRESS[kind], 1.0, generator)
+    assert isinstance(changed, torch.Tensor)
+    assert torch.equal(changed.sort(dim=-1, descending=falling).values, changed)
+    ordered[1, 10], ordered[1, 50] = ordered[1, 50].clone(), ordered[1, 10].clone()
+    moved = altered(ordered, STRESS["offset"], 1.0, generator)
+    assert isinstance(moved, torch.Tensor)
+    assert torch.equal(moved, STRESS["offset"](ordered, generator))
+
+
+@pytest.mark.parametrize("kind", STRESS)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 @pytest.mark.parametrize("order", [1, 2])
 def test_shares_of_a_whole_and_unit_vectors_stay_so(order: int, axis: int, kind: str) -> None:

@@ -16,6 +16,8 @@ FAINT, GAINS, SIGNS = OF_PARAMETERS = "faint", "gains", "signs"
 """Kinds that change parameters alone, and so are nothing without any."""
 WHOLE = 1e-3
 """How far from one the sum of shares, or the length of a unit vector, may be as it was rounded."""
+SHORTEST_ORDER = 8
+"""Fewer numbers in a row may be in order by chance."""
 FAR = 28672.0
 """Nearly as large as float16 bears."""
 JOLT = 2.0**-11
@@ -221,7 +223,12 @@ def _norms(tensor: torch.Tensor, order: int, axis: int) -> torch.Tensor:
 
 
 def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    """Matrices that are triangular, or their own transposes, stay so: kernels may rest on what a problem is about."""
+    """Rows in order, such as edges of bins, and matrices that are triangular, or their own transposes, stay so: kernels
+    may rest on what a problem is about."""
+    if drawn.dim() and drawn.shape[-1] >= SHORTEST_ORDER and _varied(drawn):
+        for falling in (False, True):
+            if _in_order(drawn, falling=falling):
+                return changed.sort(dim=-1, descending=falling).values
     if drawn.dim() < 2 or drawn.shape[-2] != drawn.shape[-1] or not _varied(drawn):
         return changed
     if torch.equal(drawn.triu(), drawn):
@@ -231,6 +238,11 @@ def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     if torch.equal(drawn, drawn.mT):
         changed = changed.triu() + changed.triu(1).mT
     return changed
+
+
+def _in_order(tensor: torch.Tensor, *, falling: bool) -> bool:
+    left, right = tensor[..., :-1], tensor[..., 1:]
+    return bool((left >= right if falling else left <= right).all())
 
 
 def perturbed(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
