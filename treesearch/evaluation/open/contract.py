@@ -124,8 +124,8 @@ def modes(model: nn.Module) -> tuple[object, ...]:
     training = [part.training for part in model.modules()]
     gradients = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     defaults = torch.get_default_dtype(), torch.get_default_device()
-    cast = [torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")]
-    return (*gradients, *defaults, *cast, training, wants_gradients)
+    cast = [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")]
+    return (*gradients, *defaults, *cast, torch.is_autocast_cache_enabled(), training, wants_gradients)
 
 
 def listed(returned: object) -> list[Any]:
