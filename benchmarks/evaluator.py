@@ -189,8 +189,8 @@ def together(shares: Sequence[Singles]) -> Singles:
 def rates(fresh: Pass, goal: str) -> Iterator[Row]:
     yield "candidates a minute", f"{fresh.rate:.1f} ({tally(fresh.statuses)})", goal
     yield "… without setting up the problems", f"{without_set_up(fresh):.1f} ({fresh.setting_up:.0f} s of it)", "–"
-    promoted = f"{fresh.looking_closely:.0f} s of it"
-    yield "… nor looking closely at the fastest", f"{without_closer_looks(fresh):.1f} ({promoted})", "–"
+    further = f"{without_closer_looks(fresh):.1f} ({fresh.looking_closely:.0f} s of it)"
+    yield "… nor looking closely at the fastest", further, "–"
     yield "… share of the time in which one was started, timed or checked", share(fresh.judging / fresh.seconds), "–"
 
 

@@ -97,19 +97,12 @@ def test_what_is_no_number_stands_for_nothing() -> None:
     assert jumps.places.tolist() == [0]
 
 
-@pytest.mark.parametrize(("forward", "otherwise"), [("x >= 3", torch.gt), ("(x >= 3).float().mean(-1)", torch.gt)])
-def test_what_is_drawn_at_an_edge_is_there_for_every_kernel(
-    forward: str, otherwise: Callable[[torch.Tensor, float], torch.Tensor]
-) -> None:
-    """Eight rows, so that no limit on how many elements may be other than float64 says would tell."""
-    shape = "torch.randint(0, 6, (8, 512)).float()" if "mean" in forward else "torch.randint(0, 6, (8, 8)).float()"
-    source = elementwise(f"x):\n        return {forward}", shape)
-
-    def kernel(x: torch.Tensor) -> torch.Tensor:
-        above = otherwise(x, 3)
-        return above.float().mean(-1) if "mean" in forward else above
-
-    assert checked(source, kernel)[0]
+def test_what_is_drawn_at_an_edge_is_there_for_every_kernel() -> None:
+    """64 truths, or eight sums, so that no limit on how many elements may be other than float64 says would tell."""
+    truths = elementwise("x):\n        return x >= 3", "torch.randint(0, 6, (8, 8)).float()")
+    assert checked(truths, lambda x: x > 3)[0]
+    shares = elementwise("x):\n        return (x >= 3).float().mean(-1)", "torch.randint(0, 6, (8, 512)).float()")
+    assert checked(shares, lambda x: (x > 3).float().mean(-1))[0]
 
 
 def test_one_that_rounds_down_is_wrong() -> None:

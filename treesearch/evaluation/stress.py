@@ -225,11 +225,12 @@ def _norms(tensor: torch.Tensor, order: int, axis: int) -> torch.Tensor:
 def _structured(changed: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     """Rows in order, such as edges of bins, and matrices that are triangular, or their own transposes, stay so: kernels
     may rest on what a problem is about."""
-    if drawn.dim() and drawn.shape[-1] >= SHORTEST_ORDER and _varied(drawn):
-        for falling in (False, True):
-            if _in_order(drawn, falling=falling):
-                return changed.sort(dim=-1, descending=falling).values
-    if drawn.dim() < 2 or drawn.shape[-2] != drawn.shape[-1] or not _varied(drawn):
+    if not drawn.dim() or not _varied(drawn):
+        return changed
+    for falling in (False, True) if drawn.shape[-1] >= SHORTEST_ORDER else ():
+        if _in_order(drawn, falling=falling):
+            return changed.sort(dim=-1, descending=falling).values
+    if drawn.dim() < 2 or drawn.shape[-2] != drawn.shape[-1]:
         return changed
     if torch.equal(drawn.triu(), drawn):
         changed = changed.triu()
