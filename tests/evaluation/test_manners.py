@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import pytest
 import torch
 
 from treesearch.evaluation.open import manners
+from treesearch.evaluation.open.loans import unheld
 
 STRIDES = {
     manners.TRANSPOSED: {(1, 3)},
@@ -91,12 +91,18 @@ def test_of_several_inputs_all_are_laid_out_otherwise_or_some() -> None:
     assert some == {(0,), (2,), (3,), (0, 2), (0, 3), (2, 3)}
 
 
-def test_gradients_are_wanted_of_leaves_and_of_what_has_a_history_in_turn() -> None:
-    layouts = manners.Layouts()
-    values: list[Any] = [torch.randn(3, 4), torch.arange(3), 2]
-    with torch.enable_grad():
-        found = [list(layouts.wanting_gradients(values)) for _ in range(4)]
-    assert {found[turn][0].is_leaf for turn in (0, 2)} != {found[turn][0].is_leaf for turn in (1, 3)}
-    for real, whole, number in found:
-        assert real.requires_grad
-        assert (real.data_ptr(), whole.data_ptr(), number) == (values[0].data_ptr(), values[1].data_ptr(), 2)
+def test_gradients_are_wanted_of_leaves_of_what_has_a_history_and_of_parameters_alone_in_turn() -> None:
+    layouts, value, found = manners.Layouts(), torch.randn(3, 4), set[tuple[bool, bool]]()
+    for _ in manners.ORIGINS:
+        with torch.enable_grad():
+            given = layouts.origin()(unheld(value))
+        found.add((given.requires_grad, given.is_leaf))
+        assert given.data_ptr() == value.data_ptr()
+    assert found == {(True, True), (True, False), (False, True)}
+
+
+@pytest.mark.parametrize("origin", manners.ORIGINS)
+def test_what_is_no_floating_point_tensor_has_no_gradients(origin: manners.Origin) -> None:
+    whole = torch.arange(3)
+    assert origin(whole) is whole
+    assert origin(2) == 2

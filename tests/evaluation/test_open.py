@@ -345,7 +345,7 @@ def test_a_module_is_called_in_other_manners_and_is_afterwards_as_before(bench: 
     assert seen == [once] * calls.get(manner, 1)
     torch.testing.assert_close(bench.output(0), right)
     assert model.training
-    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_a_module_that_refuses_a_manner_says_why(bench: Bench) -> None:

@@ -43,9 +43,9 @@ class DeviceTensor(SharedTensor):
         driver().unmap(self._address, self._length, self._memory)
 
 
-def over(address: int, length: int) -> torch.Tensor:
-    """A tensor of bytes over mapped device memory, which stays as it is."""
-    return torch.as_tensor(_Array(address, length), device="cuda")
+def over(address: int, length: int, owner: object = None) -> torch.Tensor:
+    """A tensor of bytes over mapped device memory, which stays as it is, and whose `owner` stays as long."""
+    return torch.as_tensor(_Array(address, length, owner), device="cuda")
 
 
 def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
@@ -60,7 +60,8 @@ def map_tensor(buffer: dict[str, Any], shape: tuple[int, ...], dtype: torch.dtyp
 class _Array:
     """Device memory in the form that libraries exchange it."""
 
-    def __init__(self, address: int, length: int) -> None:
+    def __init__(self, address: int, length: int, owner: object) -> None:
+        self.owner = owner
         self.__cuda_array_interface__ = {
             "shape": (length,),
             "typestr": "|u1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from treesearch.evaluation.baseline import Subject
 from treesearch.evaluation.open import adopt, contract, manners
 from treesearch.evaluation.open.bare import KERNEL, NOTHING, Bare
 from treesearch.evaluation.open.contract import Belongings, Broken, memory
+from treesearch.evaluation.open.loans import LOT, Loan, refuse_changed
 from treesearch.problem.reference import assign, buffers, weights
 
 LEFT_OTHERWISE = "forward leaves another mode than it found: gradients, autocast, default dtype or device, or training"
@@ -90,7 +91,7 @@ class Candidate(Bare):
             elif manner == manners.DIFFERENTIATED:
                 returned = self._differentiated(inputs)
             else:
-                returned = manners.call(manner, self.model, self._forward_in_its_modes, inputs, self.layouts)
+                returned = manners.call(manner, self.model, self._lent_in_its_modes, inputs, self.layouts)
         except Broken:
             raise
         except Exception as error:  # a module may refuse with whatever it likes
@@ -111,7 +112,7 @@ class Candidate(Bare):
         super()._renew()
         if self.replayed:
             self.poisoned = []
-        if not manners.LOT.randrange(CALLS_HELD):
+        if not LOT.randrange(CALLS_HELD):
             self.held = self.poisoned
         inputs = [value for value in self.latest.inputs if isinstance(value, torch.Tensor)]
         increment_version([*self.model.parameters(), *self.model.buffers(), *inputs])
@@ -142,35 +143,40 @@ class Candidate(Bare):
     def _evaluated(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
         """What is answered after `.eval()` where there was a call before, on other inputs and with other weights in the
         same memory: neither that call nor `.eval()` may have kept anything of them."""
-        own, other = weights(self.model), manners.LOT.choice(self.others)
+        own, other = weights(self.model), LOT.choice(self.others)
         held = {name: tensor.clone() for name, tensor in own.items()}
         assign(self.model, held)
         try:
             for tensor in held.values():
                 tensor.copy_(tensor.flip(0) if tensor.dim() else -tensor)
             with manners.evaluating(self.model):
-                self._forward_of(self.model, *other.arguments(scalars))
+                self._lent(self.model, other.arguments(scalars))
                 self._renew()
                 for name, tensor in held.items():
                     tensor.copy_(own[name])
-                return self._forward_in_its_modes(self.model, *inputs)
+                return self._lent_in_its_modes(self.model, inputs)
         finally:
             assign(self.model, own)
 
     def _refilled(self, inputs: Sequence[Any], scalars: list[Any]) -> list[object]:
         """What is answered, with the same weights, where other contents lay before: once to tensors that are new as
         objects, and once to those of before, written to as through an array that has their memory. No count tells."""
-        other = manners.LOT.choice(self.others).arguments(scalars)
+        other = LOT.choice(self.others).arguments(scalars)
         held = [value.clone() if isinstance(value, torch.Tensor) else value for value in other]
         given = list(map(_anew, held))
         self._refuse_writing(given)
         self._forward_of(self.model, *given)
+        refuse_changed(held, other)
         super()._renew()
         for place, value in zip(held, inputs, strict=True):
             if isinstance(place, torch.Tensor):
                 place.copy_(value)
         self.same = not self.same
-        return self._forward_in_its_modes(self.model, *(given if self.same else map(_anew, held)))
+        if not self.same:
+            return self._lent_in_its_modes(self.model, held)
+        answered = self._in_its_modes(lambda: self._forward_of(self.model, *given))
+        refuse_changed(held, inputs)
+        return answered
 
     def _refuse_writing(self, inputs: Sequence[Any]) -> None:
         """What is answered to these may be what the next call is given, as such or as another tensor of its memory."""
@@ -188,9 +194,9 @@ class Candidate(Bare):
 
     def _differentiated(self, inputs: Sequence[Any]) -> list[object]:
         """What is answered with gradients enabled, and the modes once nobody holds the answer any more."""
-        with manners.differentiated(self.model):
+        with torch.enable_grad():
             before = contract.modes(self.model)
-            answered = self._dense(self.model(*self.layouts.wanting_gradients(inputs)))
+            answered = self._lent(self.model, inputs, self.layouts.origin())
             outputs: list[object] = [output.detach().clone() for output in self._checked(answered)]
             answered, self.returned = [], None
             if contract.modes(self.model) != before:
@@ -203,15 +209,25 @@ class Candidate(Bare):
         copied, own = self._copied(), weights(self.model)
         assign(self.model, {name: torch.zeros_like(tensor) for name, tensor in own.items()})
         try:
-            return self._forward_of(copied, *inputs)
+            return self._lent(copied, inputs)
         finally:
             assign(self.model, own)
 
-    def _forward_in_its_modes(self, model: nn.Module, *inputs: Any) -> list[object]:
-        before = contract.modes(model)
-        answered = self._forward_of(model, *inputs)
-        if contract.modes(model) != before:
+    def _lent_in_its_modes(self, model: nn.Module, inputs: Sequence[Any]) -> list[object]:
+        return self._in_its_modes(lambda: self._lent(model, inputs))
+
+    def _in_its_modes(self, call: Callable[[], list[object]]) -> list[object]:
+        before = contract.modes(self.model)
+        answered = call()
+        if contract.modes(self.model) != before:
             raise Broken(LEFT_OTHERWISE)
+        return answered
+
+    def _lent(self, model: nn.Module, inputs: Sequence[Any], origin: manners.Origin = manners.as_data) -> list[object]:
+        """What is answered to inputs that perhaps nobody else holds."""
+        loan = Loan(inputs, origin)
+        answered = self._dense(model(*loan.given()))
+        loan.refuse_changes()
         return answered
 
     def _copied(self) -> nn.Module:
@@ -223,7 +239,7 @@ class Candidate(Bare):
     def _refuse_fading(self, inputs: Sequence[Any]) -> None:
         """What a copy takes along when it goes is nobody else's, nor are its answers."""
         another = manners.copied(self.model)
-        answers, self.returned = self._checked(self._forward_of(another, *inputs)), None
+        answers, self.returned = self._checked(self._lent(another, inputs)), None
         before = [answer.clone() for answer in answers]
         del another
         gc.collect()
@@ -298,7 +314,9 @@ def _dense(output: torch.Tensor) -> torch.Tensor:
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:
-    """With all that it holds on the device, tensors in plain attributes included."""
-    model = model.to(device).requires_grad_(False)
+    """With all that it holds on the device, tensors in plain attributes included; parameters may be trained."""
+    model = model.to(device)
+    for parameter in model.parameters():
+        parameter.requires_grad_(parameter.is_floating_point() or parameter.is_complex())
     assign(model, {name: tensor.to(device) for name, tensor in buffers(model).items()})
     return model

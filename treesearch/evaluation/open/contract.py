@@ -113,9 +113,13 @@ class Belongings:
                 raise Broken(f"a call changes {name}: its memory, form, requires_grad or grad")
 
     def _forms(self) -> Iterator[tuple[str, tuple[object, ...]]]:
-        for name, tensor in (*self._inputs, *self._parameters):
-            lies = tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype
-            yield name, (*lies, tensor.is_neg(), tensor.requires_grad, tensor.grad is None)
+        return ((name, form(tensor)) for name, tensor in (*self._inputs, *self._parameters))
+
+
+def form(tensor: torch.Tensor) -> tuple[object, ...]:
+    """What a tensor is, beside what is in its memory."""
+    lies = tensor.data_ptr(), tuple(tensor.shape), tensor.stride(), tensor.dtype
+    return (*lies, tensor.is_neg(), tensor.requires_grad, tensor.is_leaf and tensor.grad is None)
 
 
 def modes(model: nn.Module) -> tuple[object, ...]:

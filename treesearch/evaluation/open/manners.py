@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +13,7 @@ from torch import nn
 from torch.autograd.graph import increment_version
 
 from treesearch.evaluation.open.contract import Broken, memory, modes
+from treesearch.evaluation.open.loans import LOT, unheld
 from treesearch.problem.reference import buffers, weights
 
 EVALUATING = "after .eval()"
@@ -26,17 +26,15 @@ SPACED = "on every other element of tensors"
 PADDED = "on inputs with gaps in them"
 MISALIGNED = "on inputs that begin at no round address"
 IN_EVAL = (EVALUATING, INFERRING)
-LOT = random.SystemRandom()
-"""Nothing that a module does to `random` tells what comes."""
 
 
 def call(manner: str, model: nn.Module, forward: Callable[..., Any], inputs: Sequence[Any], layouts: Layouts) -> Any:
-    """What `forward(model, *inputs)` returns on inputs laid out so, or INFERRING. The model is afterwards as it was
+    """What `forward(model, inputs)` returns on inputs laid out so, or INFERRING. The model is afterwards as it was
     before. Raises whatever the model raises."""
     if manner in LAYOUTS:
-        return forward(model, *layouts.laid_out(inputs, manner))
+        return forward(model, layouts.laid_out(inputs, manner))
     with evaluating(model), torch.inference_mode():
-        return forward(model, *inputs)
+        return forward(model, inputs)
 
 
 Layout = Callable[[torch.Tensor], torch.Tensor]
@@ -81,6 +79,39 @@ def _behind(value: torch.Tensor, elements: int) -> torch.Tensor:
     return torch.cat([value.new_zeros(elements), value.reshape(-1)])[elements:].view(value.shape)
 
 
+def _leaf(value: Any) -> Any:
+    """As what is to be optimized itself."""
+    return value.requires_grad_() if _differentiable(value) else value
+
+
+def _later(value: Any) -> Any:
+    """As what was made of leaves, by the layers before."""
+    return _Made.apply(value.requires_grad_()) if _differentiable(value) else value  # type: ignore[no-untyped-call]
+
+
+def as_data(value: Any) -> Any:
+    """As data, of which no gradient is wanted."""
+    return value
+
+
+def _differentiable(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+class _Made(torch.autograd.Function):
+    """The same numbers in the same memory."""
+
+    @staticmethod
+    def forward(context: Any, value: torch.Tensor) -> torch.Tensor:
+        return unheld(value)
+
+    @staticmethod
+    def backward(context: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient
+
+
+Origin = Callable[[Any], Any]
+ORIGINS: tuple[Origin, ...] = (_leaf, _later, as_data)
 _KINDS: dict[str, Callable[[torch.Tensor], list[Layout]]] = {
     TRANSPOSED: _transposed,
     PADDED: _padded,
@@ -93,7 +124,8 @@ LAYOUTS = (*_KINDS, *_OF_SOME)
 TIMES = {TRANSPOSED: 3, PADDED: 3, MISALIGNED: 2, SPACED: 1}
 """How often inputs are laid out so, all of them, and as often some."""
 ALL = (
-    *2 * (EVALUATING, DIFFERENTIATED, COPIED, INFERRING, REFILLED),
+    *2 * (EVALUATING, COPIED, INFERRING, REFILLED),
+    *3 * (DIFFERENTIATED,),
     *(manner for kind, times in TIMES.items() for manner in [kind] * times),
     *(manner for manner, kind in _OF_SOME.items() for _ in range(TIMES[kind])),
 )
@@ -107,14 +139,13 @@ class Layouts:
         self._left: dict[tuple[str, int], list[int]] = {}
         """Kinds that have not had their turn, by manner and place of the input."""
         self._of_two = 1
-        self._with_history = LOT.random() < 0.5
+        self._origins = LOT.sample(ORIGINS, len(ORIGINS))
+        """Where the next inputs come from whose model is to be differentiated."""
 
-    def wanting_gradients(self, inputs: Sequence[Any]) -> Iterator[Any]:
-        """The same values in the same memory as leaves, and the next time as what was made of leaves, as the layers
-        before would: tensors that nobody holds but who is given them."""
-        self._with_history = not self._with_history
-        leaves = [_leaf(value) for value in inputs]
-        return map(_later, leaves) if self._with_history else iter(leaves)
+    def origin(self) -> Origin:
+        """Each in its turn."""
+        self._origins.append(self._origins.pop(0))
+        return self._origins[-1]
 
     def laid_out(self, inputs: Sequence[Any], manner: str) -> list[Any]:
         """The same values otherwise in memory: in all tensors of several, or in some of them."""
@@ -138,11 +169,11 @@ class Layouts:
 
 def copied(model: nn.Module) -> nn.Module:
     """A deep copy, made after `.eval()` and in train mode like the model. Raises Broken where it is none."""
-    with evaluating(model), _wanting_gradients(model):
+    with evaluating(model):
         found = copy.deepcopy(model)
         if modes(found) != modes(model):
             raise Broken("copy.deepcopy() of the model is in another mode: training, or requires_grad of parameters")
-    found.train().requires_grad_(False)
+    found.train()
     own = {memory(tensor) for tensor in _tensors(model)}
     if found is model or any(memory(tensor) in own for tensor in _tensors(found)):
         raise Broken("copy.deepcopy() of the model has memory in common with it")
@@ -161,15 +192,6 @@ def _tensors(model: nn.Module) -> list[torch.Tensor]:
     return [tensor for tensor in (*model.parameters(), *model.buffers()) if tensor.numel()]
 
 
-def _leaf(value: Any) -> Any:
-    differentiable = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
-    return value.detach().requires_grad_() if differentiable else value
-
-
-def _later(value: Any) -> Any:
-    return value.view_as(value) if isinstance(value, torch.Tensor) else value
-
-
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """After `.eval()`, once for all calls in the block."""
@@ -178,19 +200,3 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.train()
-
-
-@contextmanager
-def differentiated(model: nn.Module) -> Iterator[None]:
-    with _wanting_gradients(model), torch.enable_grad():
-        yield
-
-
-@contextmanager
-def _wanting_gradients(model: nn.Module) -> Iterator[None]:
-    """As parameters usually do."""
-    model.requires_grad_(True)
-    try:
-        yield
-    finally:
-        model.requires_grad_(False)

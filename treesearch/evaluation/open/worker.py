@@ -27,7 +27,8 @@ from treesearch.evaluation.open import places
 from treesearch.evaluation.open.bare import KERNEL, NOTHING, Bare
 from treesearch.evaluation.open.candidate import FIRST_CALLS, Candidate
 from treesearch.evaluation.open.contract import Broken
-from treesearch.evaluation.open.manners import LOT, Layouts
+from treesearch.evaluation.open.loans import LOT
+from treesearch.evaluation.open.manners import Layouts
 from treesearch.languages.module import CLASS
 
 ERROR_CHARACTERS = 600
