@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from treesearch.evaluation import device, forkserver, lanes
+from treesearch.evaluation import forkserver
+from treesearch.evaluation.baselines import PRELOADED
 from treesearch.evaluation.preloaded import Preloaded
 from treesearch.evaluation.sandbox import Child, ChildDied, environment
 
@@ -103,10 +104,23 @@ def children_of(pid: int) -> list[str]:
 
 
 def test_a_child_has_torch_without_its_threads_and_without_cuda(variables: dict[str, str]) -> None:
-    modules = lanes.of(device.cpu()).preloaded
-    with Preloaded("echo", modules, descriptors=(), variables=variables) as child:
+    with Preloaded("echo", PRELOADED, descriptors=(), variables=variables) as child:
         told = seen(child)
     assert (told["torch"], told["threads"], told["cuda"]) == (True, 1, False)
+
+
+def test_a_child_starts_over_where_an_import_has_used_cuda(variables: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "looks.py").write_text("import torch\ntorch.cuda._is_in_bad_fork = lambda: True\n")
+    (tmp_path / "text").write_text("what it is to read")
+    path = {"PYTHONPATH": f"{variables['PYTHONPATH']}:{tmp_path}"}
+    with (tmp_path / "text").open() as file:
+        given = file.fileno()
+        with Preloaded("echo", ["looks"], descriptors=[given], variables={**variables, **path}) as child:
+            told = seen(child)
+            assert child.ask({"read": given}, 120)["text"] == "what it is to read"
+    assert not told["torch"]
+    assert told["session"]
+    assert len(told["opened"]) == 5, "standard ones, that for replies, and that given"
 
 
 def test_a_child_has_nothing_of_the_servers_nor_of_another_childs(

@@ -23,6 +23,8 @@ CALL_SECONDS = 120.0
 MOST_COMPILERS = 8
 COMPILE = "prepare compile"
 PROGRAM, CONFIGURED = "treesearch.evaluation.baseline", "treesearch.evaluation.configured"
+PRELOADED = (CONFIGURED, "torch._dynamo", "torch._inductor.compile_fx")
+"""What is imported once for all of them."""
 OWN = ("eager", "compile")
 """What the reference is timed as under its own settings."""
 
@@ -57,7 +59,7 @@ class Baselines:
         self._lane = lane
         self._sets = sets
         self._thorough = thorough
-        self._variables = lane.variables(protocol)
+        self._variables = lane.with_torch(protocol)
         self._descriptors = [descriptor for buffers in sets for descriptor in buffers.descriptors]
         self._configured: dict[str, Child] = {}
         self._rejected: dict[str, str] = {}
@@ -145,14 +147,15 @@ class Baselines:
         return verify.check(self._problem, call.stratum, call.answers, buffers.outputs()).failure
 
     def _open(self, program: str, settings: Settings | None = None) -> Child:
-        root = Path(__file__).parents[2]
+        root, compilers = Path(__file__).parents[2], self._compilers(settings)
         variables = {
             **self._variables,
             "PYTHONPATH": str(root),
             "TORCHINDUCTOR_CACHE_DIR": str(cache.folder() / "inductor"),
-            "TORCHINDUCTOR_COMPILE_THREADS": str(self._compilers(settings)),
+            "TORCHINDUCTOR_COMPILE_THREADS": str(compilers),
         }
-        child = Preloaded(program, self._lane.preloaded, descriptors=self._descriptors, variables=variables)
+        imported = PRELOADED if compilers == 1 else ()  # with several, importing the compiler starts them
+        child = Preloaded(program, imported, descriptors=self._descriptors, variables=variables)
         child.send({**self._start, "settings": asdict(settings)} if settings else self._start)
         return child
 

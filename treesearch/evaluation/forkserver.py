@@ -2,8 +2,9 @@
 
 Runs as `python -m treesearch.evaluation.forkserver CONTROL MODULES REPLIES`; `preloaded.py` holds the other end of the
 socket CONTROL. Neither torch's pools nor CUDA may be started before a fork; OpenBLAS, which numpy may bring, ends its
-threads by itself. Threads and malloc obey the environment that a process is started with, so the server has the one
-that its children are to have.
+threads by itself. Where an import has looked for GPUs through CUDA after all, which depends on torch's version and the
+driver, children start over as programs of their own. Threads and malloc obey the environment that a process is started
+with, so the server has the one that its children are to have.
 
 A request is one datagram of JSON after those with its descriptors, the first of which is the child's link. Over that
 the child's process id is told, and how it ended; it stays unreaped, and its id its own, until the other end is closed.
@@ -118,12 +119,21 @@ class Request:
 
     def run(self) -> None:
         place(self.descriptors, self.numbers)
+        if _lost_cuda():
+            start = f"import importlib, sys; importlib.import_module({self.command[0]!r}).main()"
+            os.execv(sys.executable, [sys.executable, "-c", start, *self.command[1:]])
         sys.argv = self.command
         importlib.import_module(self.command[0]).main()
 
     def close(self) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
+
+
+def _lost_cuda() -> bool:
+    """Whether torch was imported, and says that a process before the fork has used CUDA, which this one then cannot."""
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda._is_in_bad_fork())
 
 
 def received(control: socket.socket) -> Request | None:

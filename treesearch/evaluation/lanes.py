@@ -63,9 +63,9 @@ class Lane:
     settle_seconds: float
     """Pause before each timed call, in which another process's idle OpenMP threads stop spinning."""
     variables: Callable[[Protocol], dict[str, str]]
-    """Environment of workers and baselines."""
-    preloaded: tuple[str, ...]
-    """What is imported once for all baselines."""
+    """Environment of workers."""
+    with_torch: Callable[[Protocol], dict[str, str]]
+    """Environment of what runs torch: baselines, and modules."""
     conditions: Callable[[], Sampler]
     """What looks at the machine while one candidate is timed."""
     walls: Callable[[Path], Walls] = lambda library: Walls(readable(library))
@@ -132,6 +132,10 @@ def of(hardware: Device, compiler: str = "") -> Lane:
 
 def _cpu() -> Lane:
     worker = Path(__file__).with_name("worker.py")
+
+    def on_cpu(protocol: Protocol) -> dict[str, str]:
+        return {**thread_variables(protocol.threads), "CUDA_VISIBLE_DEVICES": ""}
+
     return Lane(
         device="cpu",
         lock=cache.MACHINE,
@@ -140,9 +144,8 @@ def _cpu() -> Lane:
         limits=Limits(memory=int(MEMORY_SHARE * memory.total()), file=FILE_BYTES),
         more_bytes=MORE_ON_HOST,
         settle_seconds=0.003,
-        # A GPU is not to be looked for while torch is imported: what is forked after that fails where it uses one.
-        variables=lambda protocol: {**thread_variables(protocol.threads), "CUDA_VISIBLE_DEVICES": ""},
-        preloaded=("treesearch.evaluation.configured", "torch._dynamo"),
+        variables=on_cpu,
+        with_torch=on_cpu,
         conditions=Processor,
         walls=lambda library: Walls(readable(worker, library)),
         code_is_known=True,  # a GPU's driver loads what it needs when it needs it
@@ -181,7 +184,7 @@ def _cuda(hardware: Device, compiler: str) -> Lane:
         more_bytes=MORE_ON_DEVICE,
         settle_seconds=0.0,
         variables=lambda protocol: gpu.variables(),
-        preloaded=(),  # importing torch's compiler looks for GPUs, and what is forked after that cannot use them
+        with_torch=lambda protocol: gpu.with_torch(),
         conditions=lambda: Graphics(gpu.sensors()),
         walls=lambda library: Walls(readable(worker.parent, Path(gpu.cudart()), library), gpu=True),
         start={"cudart": gpu.cudart(), "flush_bytes": FLUSH_FACTOR * l2},
@@ -206,7 +209,7 @@ def opened(lane: Lane, problem: Problem, hardware: Device) -> Lane:
     return replace(
         lane,
         program=(sys.executable, "-s", "-B", "-P", str(Path(__file__).parent / "open" / "main.py")),
-        variables=lambda protocol: {**lane.variables(protocol), **added},
+        variables=lambda protocol: {**lane.with_torch(protocol), **added},
         start={**lane.start, **start.told(problem, lane.device), "models": BUFFER_SETS},
         walls=lambda library: places.walls(library.parent, gpu=lane.device == "cuda", judged=True),
         prepare=places.restore,

@@ -72,6 +72,12 @@ def variables() -> dict[str, str]:
     return {**chosen, "CUDA_MODULE_LOADING": "EAGER", "CUDA_CACHE_DISABLE": "1"}
 
 
+def with_torch() -> dict[str, str]:
+    """The same for what runs torch, most of whose modules nobody needs, and which looks for GPUs when it is imported:
+    in a way that leaves a fork free to use them."""
+    return {**variables(), "CUDA_MODULE_LOADING": "LAZY", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+
+
 def trim() -> None:
     """Give back what torch holds in this process without using it: workers need memory as well."""
     torch.cuda.empty_cache()
