@@ -11,7 +11,7 @@ from torch.nn import functional
 from tests.evaluation.test_inputs import deck_of, elementwise
 from treesearch import problem
 from treesearch.evaluation import verify
-from treesearch.evaluation.jumps import AT_LEAST, Jumps, JumpWatch, between
+from treesearch.evaluation.jumps import AT_LEAST, Jumps, JumpWatch, Origins, between
 
 X = torch.tensor([[0.3, -1.5], [2.5, 0.7]])
 
@@ -112,3 +112,23 @@ def test_one_that_rounds_down_is_wrong() -> None:
 
 def test_one_whose_numbers_are_on_neither_side_is_wrong() -> None:
     assert checked(elementwise("x):\n        return torch.sign(x)", "torch.randn(64, 64)"), torch.tanh)[0]
+
+
+ONE, OTHER = torch.randn(8), torch.randn(8)
+FIELDS: dict[str, tuple[Callable[[], torch.Tensor], int]] = {
+    "one": (lambda: (100 * ONE).round().long(), 1),
+    "none": (lambda: torch.arange(8) * 2, 0),
+    "an index in its digits": (lambda: ((100 * ONE).round().long() << 12) | torch.arange(8), 1),
+    "two": (lambda: ((100 * ONE).round().long() << 12) | (10 * OTHER).abs().long(), 2),
+    "twice the same": (lambda: (lambda rounded: rounded * 100 + rounded)(ONE.round().long()), 1),
+    "in place": (lambda: ONE.long().add_(OTHER.long()), 2),
+    "by a mask": (lambda: torch.where(OTHER > 0, ONE.long(), 0), 2),
+    "and back": (lambda: (ONE.long().float() * 0.3).round().long(), 1),
+}
+
+
+@pytest.mark.parametrize(("made", "fields"), FIELDS.values(), ids=FIELDS)
+def test_of_how_many_decisions_integers_are_made_is_seen(made: Callable[[], torch.Tensor], fields: int) -> None:
+    with Origins() as origins:
+        found = made()
+    assert origins.of(found) == fields

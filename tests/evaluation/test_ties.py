@@ -34,7 +34,7 @@ ROWS = torch.tensor([[1.0, 3.0, 3.0, 2.0], [0.0, 0.0, 4.0, 5.0]])
 def test_picks_among_equals_are_found(pick: Callable[[torch.Tensor], object], tied: list[bool]) -> None:
     with TieWatch() as watch:
         pick(ROWS)
-    assert [one.flatten().tolist() for one in watch.found] == [tied]
+    assert [pick.tied.flatten().tolist() for pick in watch.picks] == [tied]
 
 
 def test_what_leaves_nothing_open_is_not_looked_at() -> None:
@@ -43,19 +43,26 @@ def test_what_leaves_nothing_open_is_not_looked_at() -> None:
         ROWS.long().argmax(dim=1)
         ROWS.amax(dim=1)
         torch.tensor(3.0).argmax()
-    assert watch.found == []
+    assert watch.picks == []
 
 
-def test_no_stress_asks_in_which_order_probabilities_of_nothing_come() -> None:
-    forward = "x):\n        return torch.topk(torch.softmax(x, dim=-1), 8, dim=-1)"
-    deck = deck_of(elementwise(forward, "torch.randn(64, 64)"))
+PROBABLE = elementwise("x):\n        return torch.topk(torch.softmax(x, dim=-1), 8, dim=-1)", "torch.randn(64, 64)")
+
+
+def test_of_probabilities_of_nothing_any_may_come_first() -> None:
+    deck = deck_of(PROBABLE)
     stressed = [call for call in deck.calls if not call.nominal]
     assert len(stressed) >= 8
+    nothing = [bool((torch.softmax(call.values["x"], -1).topk(9).values == 0).any()) for call in stressed]
+    assert sum(nothing) >= 3
+    caught = 0
     for call in stressed:
-        probabilities = torch.softmax(call.values["x"], dim=-1)
-        assert call.unsaid or bool((probabilities.topk(9).values > 0).all()), call.stratum
-        assert call.answers.unsaid == call.unsaid
-    assert any(call.unsaid for call in stressed), "which is asked for the probabilities all the same"
+        p = torch.softmax(call.values["x"], dim=-1)
+        assert not call.unsaid
+        for order in (p.topk(8).indices, 63 - p.flip(-1).topk(8).indices):
+            assert judged(PROBABLE, call, [p.topk(8).values, order]) == "", call.stratum
+        caught += "elements differ" in judged(PROBABLE, call, [p.topk(8).values, p.topk(8).indices.roll(1, dims=0)])
+    assert caught >= 8, "in some, all rows are in one order"
 
 
 def test_what_depends_on_the_order_of_equals_is_asked_under_no_stress_that_makes_them() -> None:
@@ -85,13 +92,16 @@ def get_init_inputs():
 """
 
 
+def judged(source: str, call: Call, outputs: list[torch.Tensor]) -> str:
+    return verify.check(problem.from_source("handmade", source), call.stratum, call.answers, outputs).failure
+
+
 def routed(call: Call, pick: Callable[[torch.Tensor], torch.Tensor]) -> str:
     """Why it is wrong to pick so among probabilities that are rounded to bfloat16."""
     values = call.values
     logits = (values["x"].float() @ values["gate_weight"].float().T).bfloat16()
     probabilities = torch.softmax(logits.float(), dim=-1).bfloat16()
-    outputs = [probabilities.topk(2).values, pick(probabilities)]
-    return verify.check(problem.from_source("handmade", ROUTER), call.stratum, call.answers, outputs).failure
+    return judged(ROUTER, call, [probabilities.topk(2).values, pick(probabilities)])
 
 
 def test_of_numbers_that_bfloat16_makes_equal_any_is_right_and_no_other() -> None:
@@ -115,10 +125,19 @@ def test_indices_may_be_told_in_fewer_bits() -> None:
 
 
 def test_an_index_that_names_nothing_is_not_excused() -> None:
-    picked = Picked(torch.tensor([[3.0, 3.0, 1.0]]), axis=1, most=0.5)
+    picked = Picked(torch.tensor([[3.0, 3.0, 1.0]]), axis=1, most=0.5, share=0.1)
     expected = torch.tensor([[0]])
     for index, excused in ((1, True), (2, False), (3, False), (-1, False)):
         assert picked.excuse(torch.tensor([[index]]), expected).tolist() == [[excused]]
+
+
+def test_small_numbers_have_an_order_as_large_ones_do() -> None:
+    numbers = torch.tensor([[100.0, 101.0, 0.5, 0.1]])
+    none = Picked(numbers, axis=1, most=0.0, share=0.0)
+    allowed = none.allowing(torch.tensor([[0]]), torch.tensor([[1]]))
+    assert allowed.most == 4
+    assert allowed.excuse(torch.tensor([[0]]), torch.tensor([[1]])).all()
+    assert not allowed.excuse(torch.tensor([[2]]), torch.tensor([[3]])).any()
 
 
 @pytest.mark.parametrize(
@@ -135,3 +154,49 @@ def test_others_of_equals_may_be_taken(pick: Callable[[torch.Tensor], torch.Tens
     with OtherPicks():
         found = pick(ROWS)
     assert found.tolist() == other
+
+
+SCORES = elementwise("x):\n        return FORWARD", "torch.exp(2 * torch.randn(64, 512))")
+
+
+@pytest.mark.parametrize("forward", ["torch.argsort(x.bfloat16(), dim=-1)", "x.bfloat16().topk(32, dim=-1).indices"])
+def test_of_numbers_that_the_forward_itself_rounds_any_of_equals_is_right(forward: str) -> None:
+    source = SCORES.replace("FORWARD", forward)
+    deck, count = deck_of(source), 512 if "argsort" in forward else 32
+    assert len({call.stratum for call in deck.calls}) > 8
+    caught = 0
+    for call in deck.calls:
+        x = call.values["x"].bfloat16()
+        for stable in (x, call.values["x"]):
+            order = stable.sort(dim=-1, stable=True, descending="topk" in forward).indices[:, :count]
+            assert judged(source, call, [order]) == "", call.stratum
+        caught += "elements differ" in judged(source, call, [order.flip(-1)])
+    assert caught > 8, "in some, all are equal"
+
+
+def test_the_first_of_equals_that_are_drawn_so_is_right_alone_where_it_is_promised() -> None:
+    drawn = "torch.randint(0, 8, (64, 64)).float()"
+
+    def last(x: torch.Tensor) -> torch.Tensor:
+        return 63 - x.flip(-1).argmax(dim=-1)
+
+    source = elementwise("x):\n        return x.argmax(dim=-1)", drawn)
+    call = next(call for call in deck_of(source).calls if call.nominal)
+    assert judged(source, call, [call.values["x"].argmax(dim=-1)]) == ""
+    assert "elements differ" in judged(source, call, [last(call.values["x"])])
+    source = elementwise("x):\n        return x.topk(1, dim=-1).indices", drawn)
+    call = next(call for call in deck_of(source).calls if call.nominal)
+    assert judged(source, call, [last(call.values["x"])[:, None]]) == "", "of which `topk` promises none"
+
+
+def test_sums_in_more_precision_than_the_references_are_as_good_where_some_are_equal() -> None:
+    source = elementwise(
+        "x, w):\n        return torch.argsort(x @ w, dim=-1)",
+        "torch.randn(64, 16).bfloat16() / 8, torch.randn(16, 4096).bfloat16()",
+    )
+    call = next(call for call in deck_of(source).calls if call.nominal)
+    exact = call.values["x"].double() @ call.values["w"].double()
+    assert bool((exact.sort(dim=-1).values.diff(dim=-1) == 0).any()), "some sums of such numbers are equal exactly"
+    order = torch.argsort(call.values["x"].float() @ call.values["w"].float(), dim=-1)
+    assert judged(source, call, [order]) == ""
+    assert "elements differ" in judged(source, call, [order.roll(8, dims=-1)])

@@ -283,14 +283,14 @@ def test_integers_that_hang_on_a_rounding_may_be_what_the_reference_or_moved_ope
     assert "1 of 12 elements differ, the first at (1, 1): got 1, expected 0" in failure((0, 1), (1, 1))
 
 
-def among_steps_of(step: int, values: dict[str, int], *, changed: int = 256) -> str:
+def among_steps_of(step: int, values: dict[str, int], *, changed: int = 256, fields: int = 1) -> str:
     """Why an element is refused that is `got`, where float64 says `least` and the reference `most`, beside others of
-    which as many as are `changed` are a step apart."""
+    which as many as are `changed` are a step apart, all of them made of so many decisions."""
     said = torch.full((len(values), 1024), 10**6, dtype=torch.int64)
     said[1, :changed] += step
     said[:, -1] = torch.tensor([*values.values()])
     expected, own, got = said
-    return verify.check(problem_of(expected), NOMINAL, compared([own], [expected]), [got]).failure
+    return verify.check(problem_of(expected), NOMINAL, compared([own], [expected], fields=[fields]), [got]).failure
 
 
 @pytest.mark.parametrize(
@@ -313,6 +313,12 @@ def test_between_integers_that_are_close_any_may_stand_and_between_indices_none(
 def test_an_index_in_the_lower_digits_of_a_number_is_an_index_still(index: int, right: bool) -> None:
     packed = {"least": 2**36 + 7, "most": 2**36 + 3 * 4096 + 7, "got": 2**36 + 2 * 4096 + index}
     assert (among_steps_of(4096, packed) == "") is right
+
+
+def test_between_numbers_that_share_their_digits_with_others_none_may_stand() -> None:
+    packed = {"least": 2**36 + 7, "most": 2**36 + 3 * 4096 + 7}
+    assert among_steps_of(4096, {**packed, "got": packed["most"]}, fields=2) == ""
+    assert "elements differ" in among_steps_of(4096, {**packed, "got": 2**36 + 4096 + 7}, fields=2)
 
 
 @pytest.mark.parametrize(("wrong", "right"), [(64, True), (65, False)])

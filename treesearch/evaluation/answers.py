@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from types import MappingProxyType
 
@@ -41,12 +41,16 @@ class Undecided:
     are steps of a scale, of which those in between are as good; far apart, as indices are, they are names."""
     most: int
     """How many of them may be other than float64 says."""
+    fields: int = 1
+    """Of how many decisions each is made: of two or more, as where numbers share a word's digits, what is between
+    others is no step."""
 
     def excuse(self, got: torch.Tensor) -> torch.Tensor:
         """Which of a kernel's answers in these places may stand, if not too many of them do; truths are bytes."""
         values = self.values.view(torch.uint8) if self.values.dtype is torch.bool else self.values
         said = (got == values).any(dim=0)
-        may_stand = said if self.values.dtype is torch.bool else said | self._between(got)
+        steps = self.values.dtype is not torch.bool and self.fields == 1
+        may_stand = said | self._between(got) if steps else said
         return may_stand & (int((may_stand & (got != values[0])).sum()) <= self.most)
 
     def _between(self, got: torch.Tensor) -> torch.Tensor:
@@ -99,12 +103,14 @@ def compared(
     moved: Mapping[int, Sequence[torch.Tensor]] = NONE,
     *,
     exact: bool = True,
+    fields: Sequence[int] = (),
 ) -> Answers:
     """Answers from the reference's own outputs and the float64 ones, or what stands for those where there are none that
     are `exact`.
 
     `moved` has, by the places of outputs, what they are where operands are off: for single numbers by the tolerance,
-    for what is not floating-point by what float32 leaves open.
+    for what is not floating-point by what float32 leaves open. `fields` says of each output of how many decisions it
+    is made (`Undecided.fields`); of one, where it says nothing.
     """
     norms: list[Norms | None] = []
     largest = []
@@ -123,8 +129,8 @@ def compared(
         for want, own, other in zip(expected, eager, others, strict=True)
     ]
     undecided = [
-        None if want.is_floating_point() else _undecided(want, own, other, exact=exact)
-        for want, own, other in zip(expected, eager, others, strict=True)
+        None if want.is_floating_point() else replace(_undecided(want, own, other, exact=exact), fields=number)
+        for want, own, other, number in zip(expected, eager, others, fields or [1] * len(expected), strict=True)
     ]
     return Answers(tuple(expected), tuple(norms), tuple(largest), tuple(known), tuple(undecided))
 

@@ -13,7 +13,7 @@ from torch import nn
 from treesearch.errors import ProblemError
 from treesearch.evaluation import moves, oracle, ties
 from treesearch.evaluation.answers import Answers, compared, magnitude
-from treesearch.evaluation.jumps import Jumps, JumpWatch, between, beyond
+from treesearch.evaluation.jumps import Jumps, JumpWatch, Origins, between, beyond
 from treesearch.evaluation.stress import (
     ALIGNED,
     AMBIGUOUS,
@@ -164,9 +164,10 @@ class Drawer:
         if kind in AMBIGUOUS and not self._decided(call, inputs, state, answers):
             return None
         if kind != NOMINAL and self._ties(call, inputs, state):
-            if not ties.indifferent(partial(self._forward, state, call.model_seed, inputs)):
+            unsaid = ties.unsaid(partial(self._forward, state, call.model_seed, inputs), answers.picked)
+            if unsaid is None:
                 return None
-            call.unsaid, answers = True, replace(answers, unsaid=True)
+            call.unsaid, answers = unsaid, replace(answers, unsaid=unsaid)
         self.largest = max(self.largest, largest)
         call.keep(replace(self._arrange(inputs, state), answers=answers))
         return call
@@ -197,17 +198,17 @@ class Drawer:
     def _solve(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
         eager = self._forward(state, call.model_seed, inputs)
-        exact = self._exact(state, call.model_seed, inputs)
+        with ties.TieWatch() as watch, Origins() as origins:
+            exact = self._exact(state, call.model_seed, inputs)
         expected = exact or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
-        answers = compared(eager, expected, self._moved(call, inputs, state, eager, expected), exact=bool(exact))
-        if exact:
-            about = state, call.model_seed, inputs
-            picked = ties.picked(partial(self._forward, *about), partial(self._exact, *about), eager)
-            answers = replace(answers, picked=picked)
+        moved, fields = self._moved(call, inputs, state, eager, expected), list(map(origins.of, exact))
+        answers = compared(eager, expected, moved, exact=bool(exact), fields=fields)
+        picked = ties.picked(watch.picks, exact, eager, nominal=call.nominal)
         jumps = cache(partial(self._jumps, call))
-        return replace(answers, jumps=lambda place: jumps()[place], unsaid=call.unsaid), largest
+        answers = replace(answers, picked=picked, unsaid=call.unsaid)
+        return replace(answers, jumps=lambda place: jumps()[place]), largest
 
     def _moved(
         self,

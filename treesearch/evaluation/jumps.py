@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 AS_MANY = 32
 """How many times as many elements as the reference's own rounding changes may be other than float64's: what operands
@@ -64,6 +65,33 @@ def between(expected: torch.Tensor, own: torch.Tensor, others: Sequence[torch.Te
 
 def _apart(expected: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return (other - expected).abs() > APART * torch.maximum(other.abs(), expected.abs())
+
+
+class Origins(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Finds out what the tensors that are not floating-point are made of."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._decisions: dict[int, frozenset[int]] = {}
+        """By a tensor's identity, the results that floating-point numbers were turned into on the way to it."""
+        self._kept: list[torch.Tensor] = []
+        """What is known of, so that no identity comes twice."""
+
+    def of(self, tensor: torch.Tensor) -> int:
+        """How many results, such as numbers rounded to integers, truths and indices, a tensor is made of."""
+        return len(self._decisions.get(id(tensor), ()))
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        made = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor) and not one.is_floating_point()]
+        before = frozenset[int]().union(*(self._decisions.get(id(one), frozenset()) for one in given))
+        decided = any(one.is_floating_point() for one in given)
+        for one in made:
+            self._kept.append(one)
+            new = {len(self._kept)} if decided else set[int]()
+            self._decisions[id(one)] = self._decisions.get(id(one), frozenset()) | before | new
+        return result
 
 
 class JumpWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -12,49 +13,97 @@ from torch.utils._python_dispatch import TorchDispatchMode
 ATEN = torch.ops.aten
 OWN_FACTOR = 4.0
 """As many times as far from the best as the reference's own picks others may be."""
+STEPS = 2
+"""By so many steps of a type with less than float32's precision numbers of it are not apart: each was rounded."""
+UNDERFLOW = torch.finfo(torch.float32).tiny
+"""What is smaller may be nothing."""
 Answer = Callable[[], list[torch.Tensor]]
 """Has a reference answer."""
 
 
+@dataclass(frozen=True)
+class Pick:
+    """What an operator such as `argmax`, `topk` or `sort` has picked."""
+
+    numbers: torch.Tensor
+    """What from."""
+    axis: int
+    indices: torch.Tensor
+    first: bool
+    """Whether it promises the first of equals."""
+    look: Callable[[], torch.Tensor] = field(repr=False)
+
+    @cached_property
+    def tied(self) -> torch.Tensor:
+        """Where it did so among equals: each slice that one of several maxima is taken of, or each pair of neighbours
+        in order."""
+        return self.look()
+
+
 def met(answer: Answer) -> list[torch.Tensor]:
-    """Where it picks among equal numbers (`TieWatch.found`)."""
+    """Where it picks among equal numbers (`Pick.tied`)."""
     with TieWatch() as watch:
         answer()
-    found: list[torch.Tensor] = watch.found
-    return found
+    picks: list[Pick] = watch.picks
+    return [pick.tied for pick in picks]
 
 
-def indifferent(answer: Answer) -> bool:
-    """Whether floating-point outputs, of which there are some, are the same whichever of equal numbers is taken."""
+def unsaid(answer: Answer, picked: Mapping[int, Picked]) -> bool | None:
+    """Of an answer in which equals are picked from: whether what is not floating-point in it is to be left out, as
+    where that is not all `picked`; None where nothing of the answer can be judged."""
     own = answer()
     with OtherPicks():
         other = answer()
     pairs = [pair for pair in zip(own, other, strict=True) if pair[0].is_floating_point()]
-    return bool(pairs) and all(torch.equal(*pair) for pair in pairs)
+    if not all(torch.equal(*pair) for pair in pairs):
+        return None
+    known = all(place in picked for place, one in enumerate(own) if not one.is_floating_point())
+    return not known if known or pairs else None
 
 
 @dataclass(frozen=True)
 class Picked:
-    """What an output of indices was picked from, in float64, where the reference's own rounding makes some equal."""
+    """What an output of indices was picked from, in float64, or as the reference rounds it on the way."""
 
     numbers: torch.Tensor
     axis: int
     most: float
     """How far what is picked may be from what should be."""
+    share: float
+    """And by what share of the larger of the two: small numbers have an order as well."""
+    promised: torch.Tensor | None = None
+    """Where the reference promises the first of equals, and they are equal before anything was rounded."""
 
     def excuse(self, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
         """Which of a kernel's indices name a number as good as the one expected, none of them twice."""
         chosen, wanted = (self._along(index.long()) for index in (got, expected))
         length = self.numbers.shape[self.axis]
-        named = self.numbers.gather(self.axis, chosen.clamp(0, length - 1))
-        good = (named - self.numbers.gather(self.axis, wanted)).abs() <= self.most
+        named = self._named(chosen.clamp(0, length - 1))
+        best = self._named(wanted)
+        larger = torch.maximum(named.abs(), best.abs())
+        most = torch.minimum(self.share * larger, torch.full_like(larger, self.most))
+        good = (named == best) | ((named - best).abs() <= most + self._step * larger + UNDERFLOW)
         twice = (chosen.sort(self.axis).values.diff(dim=self.axis) == 0).any(self.axis, keepdim=True)
-        return (good & (chosen >= 0) & (chosen < length) & ~twice).view(got.shape)
+        excused = (good & (chosen >= 0) & (chosen < length) & ~twice).view(got.shape)
+        return excused if self.promised is None else excused & ~self.promised.view(got.shape)
 
-    def furthest(self, got: torch.Tensor, expected: torch.Tensor) -> float:
-        """How far from what should be picked, at the most, the numbers are that some indices name."""
-        named, wanted = (self.numbers.gather(self.axis, self._along(index.long())) for index in (got, expected))
-        return float((named - wanted).abs().max())
+    @property
+    def _step(self) -> float:
+        """Of a number that others are as good as it within."""
+        dtype = self.numbers.dtype
+        return 0.0 if dtype in (torch.float32, torch.float64) else STEPS * torch.finfo(dtype).eps
+
+    def allowing(self, own: torch.Tensor, expected: torch.Tensor) -> Picked:
+        """The same with a few times as much as the reference's own indices are from what should be picked."""
+        named, wanted = (self._named(self._along(index.long())) for index in (own, expected))
+        if not named.numel():
+            return self
+        apart = (named - wanted).abs().nan_to_num(0.0, 0.0, 0.0)
+        larger = torch.maximum(named.abs(), wanted.abs()).clamp_min(UNDERFLOW)
+        return replace(self, most=OWN_FACTOR * float(apart.max()), share=OWN_FACTOR * float((apart / larger).max()))
+
+    def _named(self, index: torch.Tensor) -> torch.Tensor:
+        return self.numbers.gather(self.axis, index).double()
 
     def _along(self, index: torch.Tensor) -> torch.Tensor:
         """With the axis that an operator has taken away."""
@@ -63,44 +112,42 @@ class Picked:
         return index.reshape(shape)
 
 
-def picked(answer: Answer, exact: Answer, own: Sequence[torch.Tensor]) -> dict[int, Picked]:
-    """By their places, outputs that are what was picked among numbers that are equal as the reference rounds them, and
-    of which none are in float64. As far as its own answers, `own`, are from the best, a few times, others may be."""
-    if all(output.is_floating_point() for output in own) or not any(bool(one.any()) for one in met(answer)):
-        return {}
-    with TieWatch() as watch:
-        outputs = exact()
-    if any(bool(one.any()) for one in watch.found):
-        return {}
+def picked(
+    picks: Sequence[Pick], exact: Sequence[torch.Tensor], own: Sequence[torch.Tensor], *, nominal: bool
+) -> dict[int, Picked]:
+    """By their places, outputs that are what was picked on the way to `exact`, the float64 answers.
+
+    As far as the reference's own answers, `own`, are from the best, a few times, others may be. Of equals any will do,
+    but where an operator promises the first, of a `nominal` call's that nothing but the inputs makes equal.
+    """
     found = dict[int, Picked]()
-    for place, output in enumerate(outputs):
-        for numbers, axis, indices in watch.picks:
-            if not output.is_floating_point() and torch.equal(output.long(), indices):
-                most = OWN_FACTOR * Picked(numbers, axis, 0.0).furthest(own[place], output)
-                found[place] = Picked(numbers, axis, most)
+    for place, output in enumerate(exact):
+        for pick in picks if not output.is_floating_point() else ():
+            if torch.equal(output.long(), pick.indices):
+                strict = nominal and pick.first and pick.numbers.dtype is torch.float64
+                of = Picked(pick.numbers, pick.axis, 0.0, 0.0, pick.tied if strict else None)
+                found[place] = of.allowing(own[place], output)
     return found
 
 
 class TieWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Finds picks among equal floating-point numbers, by `argmax`, `max`, `topk`, `sort` and their like."""
+    """Finds picks among floating-point numbers, by `argmax`, `max`, `topk`, `sort` and their like."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.picks: list[tuple[torch.Tensor, int, torch.Tensor]] = []
-        """For each such operator in turn what it picked from, along which axis, and the indices."""
-        self.found: list[torch.Tensor] = []
-        """For each such operator in turn, where it did so: each slice that one of several maxima is taken of, or each
-        pair of neighbours in order."""
+        self.picks: list[Pick] = []
+        """Of each such operator in turn."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
+        named = kwargs or {}
+        result = func(*args, **named)
         if func in _PICKS and args[0].is_floating_point() and args[0].dim():
             x, *others = args
-            axis = _axis(func, others, kwargs or {})
-            found: torch.Tensor = _PICKS[func](*args, **(kwargs or {}))
-            self.found.append(found)
+            axis = _axis(func, others, named)
             indices = result[1] if isinstance(result, tuple) else result
-            self.picks.append((x.flatten() if axis is None else x, axis or 0, indices))
+            numbers = x.flatten() if axis is None else x
+            look = partial(_PICKS[func], *args, **named)
+            self.picks.append(Pick(numbers, axis or 0, indices, func in _FIRST, look))
         return result
 
 
@@ -155,5 +202,7 @@ _PICKS: dict[Any, Callable[..., torch.Tensor]] = {
     ATEN.sort.default: _sorted,
 }
 """A stable sort leaves nothing open."""
+_FIRST = {ATEN.argmax.default, ATEN.max.dim, ATEN.argmin.default, ATEN.min.dim}
+"""As torch's documentation says of them; of `topk` and `sort` it does not."""
 _AXES: dict[Any, tuple[int, int]] = {ATEN.topk.default: (1, -1), ATEN.sort.default: (0, -1)}
 """Where among the arguments behind the first an operator's axis is, and which it is where none is given."""
