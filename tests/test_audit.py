@@ -309,10 +309,13 @@ def test_a_file_of_anything_else_is_left_as_it_is(tmp_path: Path, text: str) -> 
 # ── what is planted ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_planted_is_there_and_goes_away() -> None:
-    secret = planting.home() / planting.FILE
-    if secret.exists():
-        pytest.skip("another audit is running, or its file was left")
+@pytest.fixture
+def secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(planting, "home", lambda: tmp_path)
+    return tmp_path / planting.FILE
+
+
+def test_what_is_planted_is_there_and_goes_away(secret: Path) -> None:
     with planting.planted() as traps:
         assert os.environ[planting.VARIABLE] == secret.read_text() == traps.secret
         with socket.create_connection(("127.0.0.1", planting.PORT), timeout=1):
@@ -334,17 +337,26 @@ def test_harm_to_what_is_planted_is_told_once() -> None:
         assert traps.harm() == ""
 
 
-def test_a_file_that_was_there_before_stays() -> None:
-    path = planting.home() / planting.FILE
-    if path.exists():
-        pytest.skip("another audit is running, or its file was left")
-    path.write_text("mine")
-    try:
-        with planting.planted():
-            assert path.read_text() == "mine"
-        assert path.read_text() == "mine"
-    finally:
-        path.unlink()
+def test_what_an_audit_left_that_was_killed_is_taken_over(secret: Path) -> None:
+    secret.write_text("0" * 32)
+    with planting.planted() as traps:
+        assert secret.read_text() == traps.secret
+    assert not secret.exists()
+
+
+def test_what_another_audit_has_planted_stays(secret: Path) -> None:
+    with planting.planted() as first:
+        with planting.planted() as second:
+            assert secret.read_text() == first.secret
+            assert second.file is None
+        assert secret.read_text() == first.secret
+
+
+def test_a_file_that_was_there_before_stays(secret: Path) -> None:
+    secret.write_text("mine")
+    with planting.planted():
+        assert secret.read_text() == "mine"
+    assert secret.read_text() == "mine"
 
 
 # ── the commands ────────────────────────────────────────────────────────────────────────────────

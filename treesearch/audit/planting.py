@@ -6,8 +6,10 @@ None of it is worth anything. What is planted is taken away again at the end, Ct
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pwd
+import re
 import secrets
 import socket
 import subprocess
@@ -16,12 +18,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 VARIABLE = "TREESEARCH_AUDIT_SECRET"
 FILE = "treesearch-audit-secret"
 """Lies in the user's home folder."""
 PORT = 47123
 """Something listens there on 127.0.0.1."""
+SECRET = re.compile(r"(?:[0-9a-f]{32})?")
+"""What that file holds, or nothing yet."""
 LISTENING = 128
 WAITS = "import sys; sys.stdin.read()"
 """A program that does nothing until whoever started it is gone."""
@@ -84,23 +89,34 @@ def _variable(secret: str) -> Iterator[None]:
 
 @contextmanager
 def _file(traps: Traps) -> Iterator[None]:
-    """A file that is already there stays as it is, and serves as well."""
+    """One that an audit left which was killed is taken over; any other that is already there stays as it is, and serves
+    as well."""
     path = home() / FILE
     try:
-        with open(path, "x", encoding="utf-8") as file:
-            file.write(traps.secret)
-    except FileExistsError:
-        yield
-        return
+        file = open(path, "a", encoding="utf-8")  # noqa: SIM115 — held open, and locked, as long as it lies there
     except OSError as error:
         traps.notes += (f"There is no {path}: {error.strerror}.",)
         yield
         return
-    traps.file = path
+    with file:
+        if not _locked(file) or not SECRET.fullmatch(_text(path)):
+            yield
+            return
+        path.write_text(traps.secret)
+        traps.file = path
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _locked(file: TextIO) -> bool:
+    """Whether nobody else had it locked."""
     try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager
