@@ -133,6 +133,8 @@ def throughput(batches: Sequence[Batch], hardware: Device, folder: Path) -> Pass
             bundle.write(path, packed(batch, hardware).text)
             done = work(path, say=lambda line: None)
             statuses.update(verdict.evaluation.status for verdict in done.verdicts)
+            said = f"{len(done.verdicts)} candidates of {batch.problem.name} in {done.seconds:.1f} s"
+            print(said, file=sys.stderr, flush=True)
         return Pass(time.perf_counter() - started, statuses, watch.take())
 
 
