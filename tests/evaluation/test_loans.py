@@ -22,9 +22,10 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 @pytest.mark.parametrize("made", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_is_unheld_has_the_memory_and_nothing_else_in_common(made: Any) -> None:
-    value = made()
+def test_what_is_unheld_has_the_memory_and_nothing_else_in_common(made: Any, device: str) -> None:
+    value = made().to(device)
     found = unheld(value)
     assert (found.data_ptr(), found.stride(), found.dtype) == (value.data_ptr(), value.stride(), value.dtype)
     assert torch.equal(found, value)
@@ -33,13 +34,14 @@ def test_what_is_unheld_has_the_memory_and_nothing_else_in_common(made: Any) -> 
     assert found.untyped_storage()._cdata != value.untyped_storage()._cdata
 
 
-def test_memory_stays_as_long_as_what_is_unheld() -> None:
-    value = torch.arange(1 << 16)
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_memory_stays_as_long_as_what_is_unheld(device: str) -> None:
+    value = torch.arange(1 << 16, device=device)
     found = unheld(value)
     del value
     gc.collect()
-    [torch.zeros(1 << 16, dtype=torch.int64) for _ in range(4)]
-    assert torch.equal(found, torch.arange(1 << 16))
+    [torch.zeros(1 << 16, dtype=torch.int64, device=device) for _ in range(4)]
+    assert torch.equal(found.cpu(), torch.arange(1 << 16))
 
 
 def test_what_holds_no_memory_is_as_it_was() -> None:

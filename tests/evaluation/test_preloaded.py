@@ -45,7 +45,10 @@ def main():
             os._exit(asked["exit"])
         if "raise" in asked:
             raise ValueError(asked["raise"])
-        if "read" in asked:
+        if "sum" in asked:
+            import torch
+            replies.write(json.dumps({"sum": float(torch.tensor(asked["sum"], device="cuda").sum())}) + "\\n")
+        elif "read" in asked:
             replies.write(json.dumps({"text": os.pread(asked["read"], 100, 0).decode()}) + "\\n")
         else:
             replies.write(json.dumps(seen()) + "\\n")
@@ -107,6 +110,15 @@ def test_a_child_has_torch_without_its_threads_and_without_cuda(variables: dict[
     with Preloaded("echo", PRELOADED, descriptors=(), variables=variables) as child:
         told = seen(child)
     assert (told["torch"], told["threads"], told["cuda"]) == (True, 1, False)
+
+
+@pytest.mark.gpu
+def test_a_child_with_torch_may_use_a_gpu(variables: dict[str, str]) -> None:
+    from treesearch.evaluation.cuda import device as gpu
+
+    with Preloaded("echo", PRELOADED, descriptors=(), variables={**variables, **gpu.with_torch()}) as child:
+        assert seen(child)["torch"], "or it has started over"
+        assert child.ask({"sum": [1.0, 2.5]}, 120) == {"sum": 3.5}
 
 
 def test_a_child_starts_over_where_an_import_has_used_cuda(variables: dict[str, str], tmp_path: Path) -> None:
