@@ -132,3 +132,10 @@ def test_of_how_many_decisions_integers_are_made_is_seen(made: Callable[[], torc
     with Origins() as origins:
         found = made()
     assert origins.of(found) == fields
+
+
+def test_of_rows_in_which_many_numbers_are_nearly_equal_nothing_is_expected() -> None:
+    jumps = Jumps(torch.tensor([3]), torch.tensor([[4.0], [5.0]]).double(), most=0, rows=True)
+    expected = torch.tensor([[1.0, 2.0], [3.0, 4.0]]).double()
+    settled = jumps.settled(torch.tensor([[7.0, 7.0], [7.0, 7.0]]), expected)
+    assert settled.tolist() == [[1.0, 2.0], [7.0, 7.0]]

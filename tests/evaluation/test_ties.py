@@ -116,6 +116,36 @@ def test_of_numbers_that_bfloat16_makes_equal_any_is_right_and_no_other() -> Non
     assert len(deck.skipped) < 8, "probabilities are asked for where rounding leaves open whose they are"
 
 
+GATED = {
+    "winners": "torch.zeros_like(x).scatter(1, x.topk(8).indices, x.topk(8).values)",
+    "gathered": "(x + torch.arange(64)).gather(1, x.topk(8).indices)",
+    "gates": "torch.zeros_like(x).scatter(1, x.topk(8).indices, torch.softmax(x.topk(8).values, dim=-1))",
+}
+
+
+@pytest.mark.parametrize("forward", GATED.values(), ids=GATED)
+def test_of_nearly_equal_numbers_any_may_be_looked_up(forward: str) -> None:
+    """Two stressed calls less, at the least, where all numbers are equal; elsewhere some rows hang on a rounding."""
+    source = elementwise(f"x):\n        return {forward}", "torch.randn(2048, 64)")
+    deck = deck_of(source)
+    assert {"constant", "ties"} <= {*deck.skipped}
+    assert len({call.stratum for call in deck.calls}) > 8
+    caught = 0
+    for call in deck.calls:
+        x = call.values["x"]
+        order = (x.double() + 1e-9 * x.abs().amax() * torch.rand(x.shape)).argsort(dim=-1, descending=True)[:, :8]
+        values = x.gather(1, order)
+        answers = {
+            "winners": torch.zeros_like(x).scatter(1, order, values),
+            "gathered": values + order,
+            "gates": torch.zeros_like(x).scatter(1, order, torch.softmax(values, dim=-1)),
+        }
+        (kind,) = (name for name, text in GATED.items() if text == forward)
+        assert judged(source, call, [answers[kind]]) == "", call.stratum
+        caught += judged(source, call, [answers[kind].roll(1, dims=0)]) != ""
+    assert caught > 8
+
+
 def test_indices_may_be_told_in_fewer_bits() -> None:
     forward = "torch.topk(torch.softmax(self.gate(x), dim=-1), 2, dim=-1)"
     assert forward in ROUTER

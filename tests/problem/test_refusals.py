@@ -18,7 +18,12 @@ REFUSED = {
     "dropout": ("x: return nn.functional.dropout(x, 0.5)", "torch.randn(64)", "is random"),
     "shape depends on data": ("x: return x[x > 0]", "torch.randn(1000)", "output shapes that depend on data"),
     "inputs change shape": ("x: return x", "torch.randn(int(torch.randint(1, 10**6, ())))", "other shapes or types"),
-    "sparse input": ("x: return x.to_dense()", "torch.eye(4).to_sparse()", "sparse or quantized"),
+    "sparse input": ("x: return x.to_dense()", "torch.eye(4).to_sparse()", "sparse, nested or quantized"),
+    "nested input": (
+        "x: return x.to_padded_tensor(0.0)",
+        "torch.nested.nested_tensor([torch.ones(3), torch.ones(5)])",
+        "sparse, nested or quantized",
+    ),
     "sparse output": ("x: return x.to_sparse()", "torch.ones(4)", "The output 'out' of handmade is sparse"),
     "complex input": ("x: return x.real", "torch.randn(4, dtype=torch.complex64)", "dtype torch.complex64"),
     "complex output": ("x: return torch.fft.fft(x)", "torch.randn(4)", "dtype torch.complex64; possible are float16"),

@@ -122,6 +122,8 @@ class Drawer:
         self.limit = float("inf")
         self.largest = 0.0
         """Largest magnitude in the answers to calls that were finite."""
+        self._picks = False
+        """Whether the reference was seen to pick among numbers, or could not be looked at."""
         self._left = int(KEPT_SHARE * memory.available(reference.device))
         own = {name: _unary(change) for name, change in reference.stress.items()}
         self._changes: dict[str, Change] = {**own, **STRESS}
@@ -203,6 +205,7 @@ class Drawer:
         expected = exact or _widened(eager)
         finite = all(_largest(out) < float("inf") for out in eager)
         largest = max(map(_largest, expected)) if finite else float("inf")
+        self._picks = self._picks or bool(watch.picks) or not exact
         moved, fields = self._moved(call, inputs, state, eager, expected), list(map(origins.of, exact))
         answers = compared(eager, expected, moved, exact=bool(exact), fields=fields)
         picked = ties.picked(watch.picks, exact, eager, nominal=call.nominal)
@@ -241,9 +244,9 @@ class Drawer:
         floating = [place for place, output in enumerate(own) if output.is_floating_point()]
         if not watch.found or needed > memory.available(self.reference.device):
             floating = []
-        moved = self._moved_by(ways, floating, call, inputs, state)
+        moved, rows = self._moved_by(ways, floating, call, inputs, state), self._picks and not call.nominal
         return tuple(
-            between(expected[place], own[place], moved[place], exact=bool(exact)) if place in moved else None
+            between(expected[place], own[place], moved[place], exact=bool(exact), rows=rows) if place in moved else None
             for place in range(len(own))
         )
 
@@ -341,9 +344,7 @@ class Drawer:
     def _ties(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> bool:
         """Whether the reference picks among numbers that are equal however its operands are nudged, as where a softmax
         has left nothing of them: which of those it takes is nothing that a kernel can be held to."""
-        if all(output.floating for output in self.problem.signature.of(Role.OUTPUT)):
-            return False
-        tied = ties.met(partial(self._forward, state, call.model_seed, inputs))
+        tied = ties.met(partial(self._forward, state, call.model_seed, inputs)) if self._picks else []
         for number in (1, 2):
             if not any(bool(one.any()) for one in tied):
                 return False

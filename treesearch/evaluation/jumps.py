@@ -36,10 +36,19 @@ class Jumps:
     """What they may be, float64's answer first, one row for each way to round."""
     most: int
     """How many of them may be other than float64 says."""
+    rows: bool = False
+    """Whether nothing is expected of rows with such elements: which of many numbers are picked that are nearly equal,
+    there are more ways to say than can be tried."""
 
     def settled(self, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
         """What is expected where each of these elements may be what is nearest to a kernel's answer of what it may be;
         as it was if too many would be other than float64 says."""
+        if self.rows:
+            length = expected.shape[-1] if expected.dim() else 1
+            left = torch.zeros(expected.numel(), dtype=torch.bool, device=expected.device)
+            left[self.places] = True
+            left = left.view(-1, length).any(dim=1, keepdim=True).expand(-1, length).reshape(expected.shape)
+            return torch.where(left, got.double(), expected)
         nearest = (self.values - got.flatten()[self.places].double()).abs().argmin(dim=0)
         if int((nearest != 0).sum()) > self.most:
             return expected
@@ -53,14 +62,16 @@ def beyond(expected: torch.Tensor, own: torch.Tensor) -> bool:
     return bool(_apart(expected.double(), own.double()).any())
 
 
-def between(expected: torch.Tensor, own: torch.Tensor, others: Sequence[torch.Tensor], *, exact: bool) -> Jumps:
+def between(
+    expected: torch.Tensor, own: torch.Tensor, others: Sequence[torch.Tensor], *, exact: bool, rows: bool = False
+) -> Jumps:
     """Those between a float64 answer, if it is `exact`, the reference's own and what operands that are off give."""
     flat = torch.stack([one.flatten().double() for one in (expected, own, *others)])
     flat = torch.where(flat.isfinite(), flat, flat[0])  # what operands that are off may lead to is no answer then
     apart = _apart(flat[0], flat)
     places = apart.any(dim=0).nonzero().flatten()
     most = max(AT_LEAST, AS_MANY * int(apart[1].sum())) if exact else expected.numel()
-    return Jumps(places, flat[:, places], most)
+    return Jumps(places, flat[:, places], most, rows)
 
 
 def _apart(expected: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

@@ -138,8 +138,8 @@ def _input(reference: Reference, name: str, value: object) -> Argument:
 
 def _tensor(reference: Reference, name: str, role: Role, tensor: torch.Tensor) -> Argument:
     what = f"The {role} {name!r} of {reference.name}"
-    if tensor.layout is not torch.strided or tensor.is_quantized:
-        raise ProblemError(f"{what} is sparse or quantized; only dense tensors can be expressed.")
+    if tensor.is_nested or tensor.layout is not torch.strided or tensor.is_quantized:
+        raise ProblemError(f"{what} is sparse, nested or quantized; only dense tensors can be expressed.")
     if tensor.dtype not in DTYPES:
         raise ProblemError(f"{what} has dtype {tensor.dtype}; possible are {', '.join(DTYPES.values())}.")
     if tensor.numel() == 0:

@@ -19,7 +19,7 @@ from treesearch.problem.reference import buffers, weights
 EVALUATING = "after .eval()"
 INFERRING = "after .eval(), in inference mode"
 DIFFERENTIATED = "with gradients enabled"
-COPIED = "through copy.deepcopy()"
+COPIED = "through copy.deepcopy(), while the model itself holds zeros"
 REFILLED = "on inputs that lie where others lay before"
 TRANSPOSED = "on transposed inputs"
 SPACED = "on every other element of tensors"
