@@ -11,7 +11,7 @@ from tests.evaluation.test_inputs import deck_of, elementwise
 from treesearch import problem
 from treesearch.evaluation import verify
 from treesearch.evaluation.calls import Call
-from treesearch.evaluation.ties import OtherPicks, Picked, TieWatch
+from treesearch.evaluation.ties import OtherPicks, Picked, TieWatch, picked
 
 ROWS = torch.tensor([[1.0, 3.0, 3.0, 2.0], [0.0, 0.0, 4.0, 5.0]])
 
@@ -35,6 +35,17 @@ def test_picks_among_equals_are_found(pick: Callable[[torch.Tensor], object], ti
     with TieWatch() as watch:
         pick(ROWS)
     assert [pick.tied.flatten().tolist() for pick in watch.picks] == [tied]
+
+
+def test_numbers_that_change_after_a_pick_are_those_of_before() -> None:
+    numbers = ROWS.clone()
+    with TieWatch() as watch:
+        first = numbers.argmax(dim=1)
+        numbers.scatter_(1, first[:, None], -torch.inf)
+        second = numbers.argmax(dim=1)
+    assert [pick.tied.tolist() for pick in watch.picks] == [[True, False], [False, False]]
+    assert picked(watch.picks, [first], [first], nominal=False) == {}
+    assert [*picked(watch.picks, [second], [second], nominal=False)] == [0]
 
 
 def test_what_leaves_nothing_open_is_not_looked_at() -> None:
@@ -133,7 +144,7 @@ def test_of_nearly_equal_numbers_any_may_be_looked_up(forward: str) -> None:
     caught = 0
     for call in deck.calls:
         x = call.values["x"]
-        order = (x.double() + 1e-9 * x.abs().amax() * torch.rand(x.shape)).argsort(dim=-1, descending=True)[:, :8]
+        order = (x.double() * (1 + 1e-9 * torch.rand(x.shape))).argsort(dim=-1, descending=True)[:, :8]
         values = x.gather(1, order)
         answers = {
             "winners": torch.zeros_like(x).scatter(1, order, values),
@@ -155,10 +166,10 @@ def test_indices_may_be_told_in_fewer_bits() -> None:
 
 
 def test_an_index_that_names_nothing_is_not_excused() -> None:
-    picked = Picked(torch.tensor([[3.0, 3.0, 1.0]]), axis=1, most=0.5, share=0.1)
+    of = Picked(torch.tensor([[3.0, 3.0, 1.0]]), axis=1, most=0.5, share=0.1)
     expected = torch.tensor([[0]])
     for index, excused in ((1, True), (2, False), (3, False), (-1, False)):
-        assert picked.excuse(torch.tensor([[index]]), expected).tolist() == [[excused]]
+        assert of.excuse(torch.tensor([[index]]), expected).tolist() == [[excused]]
 
 
 def test_small_numbers_have_an_order_as_large_ones_do() -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -31,13 +30,16 @@ class Pick:
     indices: torch.Tensor
     first: bool
     """Whether it promises the first of equals."""
-    look: Callable[[], torch.Tensor] = field(repr=False)
+    tied: torch.Tensor
+    """Where it did so among equals: each slice that one of several maxima is taken of, or each pair of neighbours in
+    order."""
+    version: int
+    """Of the numbers, which a reference that picks one after the other may change in place."""
 
-    @cached_property
-    def tied(self) -> torch.Tensor:
-        """Where it did so among equals: each slice that one of several maxima is taken of, or each pair of neighbours
-        in order."""
-        return self.look()
+    @property
+    def stands(self) -> bool:
+        """Whether the numbers are what they were."""
+        return self.numbers._version == self.version
 
 
 def met(answer: Answer) -> list[torch.Tensor]:
@@ -123,7 +125,7 @@ def picked(
     found = dict[int, Picked]()
     for place, output in enumerate(exact):
         for pick in picks if not output.is_floating_point() else ():
-            if torch.equal(output.long(), pick.indices):
+            if pick.stands and torch.equal(output.long(), pick.indices):
                 strict = nominal and pick.first and pick.numbers.dtype is torch.float64
                 of = Picked(pick.numbers, pick.axis, 0.0, 0.0, pick.tied if strict else None)
                 found[place] = of.allowing(own[place], output)
@@ -146,8 +148,8 @@ class TieWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
             axis = _axis(func, others, named)
             indices = result[1] if isinstance(result, tuple) else result
             numbers = x.flatten() if axis is None else x
-            look = partial(_PICKS[func], *args, **named)
-            self.picks.append(Pick(numbers, axis or 0, indices, func in _FIRST, look))
+            tied = _PICKS[func](*args, **named)
+            self.picks.append(Pick(numbers, axis or 0, indices, func in _FIRST, tied, numbers._version))
         return result
 
 
