@@ -101,6 +101,15 @@ def test_gradients_are_wanted_of_leaves_of_what_has_a_history_and_of_parameters_
     assert found == {(True, True), (True, False), (False, True)}
 
 
+def test_by_lot_some_parameters_are_frozen_or_all_and_none_is_afterwards() -> None:
+    model, found = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)), set[int]()
+    for _ in range(100):
+        with manners.frozen(model):
+            found.add(sum(parameter.requires_grad for parameter in model.parameters()))
+        assert all(parameter.requires_grad for parameter in model.parameters())
+    assert {0, 4} < found
+
+
 @pytest.mark.parametrize("origin", manners.ORIGINS)
 def test_what_is_no_floating_point_tensor_has_no_gradients(origin: manners.Origin) -> None:
     whole = torch.arange(3)

@@ -149,6 +149,8 @@ def _seen(own: torch.Tensor, expected: torch.Tensor) -> tuple[Norms, float]:
 
 
 def magnitude(tensor: torch.Tensor) -> float:
-    """Largest magnitude of floating-point elements; infinity where one of them is no number."""
+    """Largest magnitude of floating-point elements; infinity where one of them is no number; 0 where there are none."""
+    if not tensor.is_floating_point():
+        return 0.0
     least, most = (float(end) for end in torch.aminmax(tensor))
     return max(-least, most) if least == least else math.inf

@@ -203,8 +203,8 @@ class Drawer:
         with ties.TieWatch() as watch, Origins() as origins:
             exact = self._exact(state, call.model_seed, inputs)
         expected = exact or _widened(eager)
-        finite = all(_largest(out) < float("inf") for out in eager)
-        largest = max(map(_largest, expected)) if finite else float("inf")
+        finite = all(magnitude(out) < float("inf") for out in eager)
+        largest = max(map(magnitude, expected)) if finite else float("inf")
         self._picks = self._picks or bool(watch.picks) or not exact
         moved, fields = self._moved(call, inputs, state, eager, expected), list(map(origins.of, exact))
         answers = compared(eager, expected, moved, exact=bool(exact), fields=fields)
@@ -239,12 +239,13 @@ class Drawer:
         exact = self._exact(state, call.model_seed, inputs)
         expected = exact or _widened(own)
         rounded = any(map(beyond, expected, own))
-        ways = moves.by_rounding([*inputs, *state.values()], all_of_them=rounded)
+        rows = self._picks and not call.nominal
+        ways = moves.by_rounding([*inputs, *state.values()], all_of_them=rounded) + moves.MORE * rows
         needed = COPIES * 2 * len(ways) * sum(8 * output.numel() for output in own)
         floating = [place for place, output in enumerate(own) if output.is_floating_point()]
         if not watch.found or needed > memory.available(self.reference.device):
             floating = []
-        moved, rows = self._moved_by(ways, floating, call, inputs, state), self._picks and not call.nominal
+        moved = self._moved_by(ways, floating, call, inputs, state)
         return tuple(
             between(expected[place], own[place], moved[place], exact=bool(exact), rows=rows) if place in moved else None
             for place in range(len(own))
@@ -298,7 +299,7 @@ class Drawer:
                 change = align(shared_length(tensor.shape for tensor in tensors), call.seed + 2)
             changed = largest_floating(inputs) if call.stratum in (SMALL, SORTED) else range(len(inputs))
             inputs = [
-                altered(value, change if index in changed else _same, call.scale, generator)
+                altered(value, change if index in changed else lambda x, _: x, call.scale, generator)
                 for index, value in enumerate(inputs)
             ]
             if self.weights_seed is None:
@@ -380,15 +381,6 @@ class Drawer:
                 else:
                     scalars.append(value)
         return Made(values, tuple(scalars))
-
-
-def _largest(tensor: torch.Tensor) -> float:
-    """Largest magnitude, infinity where there is a NaN; 0 for tensors that are not floating-point."""
-    return magnitude(tensor) if tensor.is_floating_point() else 0.0
-
-
-def _same(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
-    return x
 
 
 def _widened(outputs: list[torch.Tensor]) -> list[torch.Tensor]:

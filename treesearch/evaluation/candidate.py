@@ -298,7 +298,7 @@ class Candidate:
         except DeadlinePassed:
             raise Failed(Status.TIMED_OUT, f"the kernel used up its {self._seconds:g} s and was stopped") from None
         except ChildDied as death:
-            raise Failed(Status.CRASHED, f"the worker died: {death.reason}") from None
+            raise Failed(Status.CRASHED, f"the worker died: {_explained(death.reason)}") from None
         finally:
             self._left -= time.monotonic() - started
 
@@ -318,6 +318,13 @@ def _cold_median(measure: Callable[[], float]) -> float:
         bytearray(b"x") * FLUSHED_BYTES
         found.append(measure())
     return statistics.median(found)
+
+
+def _explained(death: str) -> str:
+    """How a worker ended, with what most often ends it so."""
+    if death.startswith(("SIGSEGV", "SIGBUS")):
+        return f"{death} (an access beyond a buffer, or a write to an input: those are read-only)"
+    return death
 
 
 def _answered(reply: dict[str, Any]) -> dict[str, Any]:

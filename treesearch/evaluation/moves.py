@@ -27,6 +27,8 @@ class Move(Protocol):
 
 
 closely: Move = partial(nudged, share=LEFT_OPEN)
+MORE = [closely] * 6
+"""Where many numbers are nearly equal, and each pair of them is to change its order at least once."""
 
 
 def by_tolerance(tolerance: float) -> list[Move]:

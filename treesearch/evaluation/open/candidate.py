@@ -81,17 +81,8 @@ class Candidate(Bare):
         self._renew()
         self.latest = subject
         try:
-            inputs = subject.arguments(scalars)
-            if manner == manners.COPIED:
-                returned: object = self._of_a_copy(inputs)
-            elif manner == manners.EVALUATING:
-                returned = self._evaluated(inputs, scalars)
-            elif manner == manners.REFILLED:
-                returned = self._refilled(inputs, scalars)
-            elif manner == manners.DIFFERENTIATED:
-                returned = self._differentiated(inputs)
-            else:
-                returned = manners.call(manner, self.model, self._lent_in_its_modes, inputs, self.layouts)
+            with manners.frozen(self.model):
+                returned = self._returned(manner, subject.arguments(scalars), scalars)
         except Broken:
             raise
         except Exception as error:  # a module may refuse with whatever it likes
@@ -100,6 +91,18 @@ class Candidate(Bare):
         self._hand_over()
         self.settle()
         return ""
+
+    def _returned(self, manner: str, inputs: list[Any], scalars: list[Any]) -> list[object]:
+        if manner == manners.COPIED:
+            return self._of_a_copy(inputs)
+        if manner == manners.EVALUATING:
+            return self._evaluated(inputs, scalars)
+        if manner == manners.REFILLED:
+            return self._refilled(inputs, scalars)
+        if manner == manners.DIFFERENTIATED:
+            return self._differentiated(inputs)
+        answered: list[object] = manners.call(manner, self.model, self._lent_in_its_modes, inputs, self.layouts)
+        return answered
 
     def launch(self, which: str, scalars: list[Any], subject: Subject) -> int:
         nanoseconds = super().launch(which, scalars, subject)

@@ -193,6 +193,20 @@ def _tensors(model: nn.Module) -> list[torch.Tensor]:
 
 
 @contextmanager
+def frozen(model: nn.Module) -> Iterator[None]:
+    """By lot none of the parameters want gradients, some do, or all, as where a part of a network is trained."""
+    share = LOT.choice((0.0, 0.0, 0.5, 1.0))
+    chosen = [parameter for parameter in model.parameters() if parameter.requires_grad and LOT.random() < share]
+    for parameter in chosen:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in chosen:
+            parameter.requires_grad_(True)
+
+
+@contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """After `.eval()`, once for all calls in the block."""
     model.eval()
