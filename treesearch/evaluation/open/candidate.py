@@ -81,8 +81,12 @@ class Candidate(Bare):
         self._renew()
         self.latest = subject
         try:
-            with manners.frozen(self.model):
-                returned = self._returned(manner, subject.arguments(scalars), scalars)
+            inputs = subject.arguments(scalars)
+            if manner == manners.COPIED:
+                returned = self._of_a_copy(inputs)
+            else:
+                with manners.frozen(self.model):
+                    returned = self._returned(manner, inputs, scalars)
         except Broken:
             raise
         except Exception as error:  # a module may refuse with whatever it likes
@@ -93,8 +97,6 @@ class Candidate(Bare):
         return ""
 
     def _returned(self, manner: str, inputs: list[Any], scalars: list[Any]) -> list[object]:
-        if manner == manners.COPIED:
-            return self._of_a_copy(inputs)
         if manner == manners.EVALUATING:
             return self._evaluated(inputs, scalars)
         if manner == manners.REFILLED:
@@ -212,7 +214,8 @@ class Candidate(Bare):
         copied, own = self._copied(), weights(self.model)
         assign(self.model, {name: torch.zeros_like(tensor) for name, tensor in own.items()})
         try:
-            return self._lent(copied, inputs)
+            with manners.frozen(copied):
+                return self._lent(copied, inputs)
         finally:
             assign(self.model, own)
 
