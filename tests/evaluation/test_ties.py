@@ -48,6 +48,25 @@ def test_numbers_that_change_after_a_pick_are_those_of_before() -> None:
     assert [*picked(watch.picks, [second], [second], nominal=False)] == [0]
 
 
+def test_what_is_made_of_picked_indices_is_known() -> None:
+    with TieWatch() as watch:
+        values, indices = ROWS.topk(2, dim=1)
+        made = (torch.zeros(2, 4).scatter(1, indices, values), ROWS.gather(1, indices).float() * 2)
+        others = torch.softmax(ROWS, dim=1), values * 2
+    assert all(map(watch.led_to, (indices, *made)))
+    assert not any(map(watch.led_to, others))
+
+
+def test_what_does_not_depend_on_picks_is_judged_in_every_row() -> None:
+    forward = "x):\n        p = torch.softmax(x, dim=-1)\n        return p, p.topk(4, dim=-1).indices"
+    source = elementwise(forward, "torch.randn(64, 64)")
+    for call in deck_of(source).calls:
+        p = torch.softmax(call.values["x"].double(), dim=-1).float()
+        assert judged(source, call, [p, p.topk(4).indices]) == "", call.stratum
+        p[::2] += 0.1
+        assert "rows beyond the tolerance" in judged(source, call, [p, p.topk(4).indices])
+
+
 def test_what_leaves_nothing_open_is_not_looked_at() -> None:
     with TieWatch() as watch:
         ROWS.sort(dim=1, stable=True)

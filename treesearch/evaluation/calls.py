@@ -236,7 +236,8 @@ class Drawer:
         inputs, state = self._drawn(call)
         with JumpWatch() as watch:
             own = self._forward(state, call.model_seed, inputs)
-        exact = self._exact(state, call.model_seed, inputs)
+        with ties.TieWatch() as picks:
+            exact = self._exact(state, call.model_seed, inputs)
         expected = exact or _widened(own)
         rounded = any(map(beyond, expected, own))
         rows = self._picks and not call.nominal
@@ -246,10 +247,11 @@ class Drawer:
         if not watch.found or needed > memory.available(self.reference.device):
             floating = []
         moved = self._moved_by(ways, floating, call, inputs, state)
-        return tuple(
-            between(expected[place], own[place], moved[place], exact=bool(exact), rows=rows) if place in moved else None
-            for place in range(len(own))
-        )
+        found = dict[int, Jumps]()
+        for place, others in moved.items():
+            picked = rows and (not exact or picks.led_to(exact[place]))
+            found[place] = between(expected[place], own[place], others, exact=bool(exact), rows=picked)
+        return tuple(map(found.get, range(len(own))))
 
     def _moved_by(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 ATEN = torch.ops.aten
 OWN_FACTOR = 4.0
@@ -138,6 +139,12 @@ class TieWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.picks: list[Pick] = []
         """Of each such operator in turn."""
+        self._led_to: dict[int, torch.Tensor] = {}
+        """By their identities, the indices that were picked and what was made of them."""
+
+    def led_to(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor was made of indices that were picked."""
+        return id(tensor) in self._led_to
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = kwargs or {}
@@ -149,6 +156,9 @@ class TieWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
             numbers = x.flatten() if axis is None else x
             tied = _PICKS[func](*args, **named)
             self.picks.append(Pick(numbers, axis or 0, indices, func in _FIRST, tied, numbers._version))
+            self._led_to[id(indices)] = indices
+        if any(id(one) in self._led_to for one in tree_leaves((args, named))):
+            self._led_to |= {id(one): one for one in tree_leaves(result) if isinstance(one, torch.Tensor)}
         return result
 
 
