@@ -117,8 +117,11 @@ def report(batches: Sequence[Batch], hardware: Device, usual_count: int, parts: 
             yield from map(line, compared(list(agreement.agreements(batches, hardware))))
         if MEMORY in parts:
             yield from map(line, memory(batches, hardware))
+    if fresh:
+        yield f"\n{breakdown('one of many (mean)', fresh.statuses.total(), fresh.seconds, fresh.steps)}"
     if singles:
-        yield f"\n{breakdown(singles)}"
+        count, whole = len(singles.seconds), sum(singles.seconds)
+        yield f"\n{breakdown('one by itself (mean)', count, whole, singles.steps)}"
     yield f"\nLoad {os.getloadavg()[0]:.1f} at the end."
 
 
@@ -253,12 +256,11 @@ def memory(batches: Sequence[Batch], hardware: Device) -> Iterator[Row]:
     yield f"peak memory, {subject.name} ({verdict.status})", sampler.told, "–"
 
 
-def breakdown(singles: Singles) -> str:
-    """Where the time of one verdict goes, steps that take less than a hundredth of it together."""
-    count, whole = len(singles.seconds), sum(singles.seconds)
-    steps = sorted(singles.steps.items(), key=lambda item: -item[1])
-    shown = [(step, f"{spent / count:.3f}", share(spent / whole)) for step, spent in steps if spent >= whole / 100]
-    return table(("step of one verdict (mean)", "seconds", "share"), shown)
+def breakdown(what: str, count: int, whole: float, spent: Mapping[str, float]) -> str:
+    """Where `whole` seconds of `count` verdicts went, without steps that take less than a hundredth of them."""
+    steps = sorted(spent.items(), key=lambda item: -item[1])
+    shown = [(step, f"{taken / count:.3f}", share(taken / whole)) for step, taken in steps if taken >= whole / 100]
+    return table((f"step of a verdict, {what}", "seconds", "share"), shown)
 
 
 def table(heads: Row, rows: Sequence[Row]) -> str:

@@ -121,7 +121,8 @@ def test_rates_are_of_all_candidates_with_and_without_setting_up() -> None:
 
 
 def test_a_breakdown_leaves_out_what_takes_no_time() -> None:
-    lines = evaluator.breakdown(Singles((1.0, 3.0), {"launches": 3.0, "pauses": 0.99, "ncu": 0.01})).splitlines()
+    lines = evaluator.breakdown("alone", 2, 4.0, {"launches": 3.0, "pauses": 0.99, "ncu": 0.01}).splitlines()
+    assert lines[0] == "| step of a verdict, alone | seconds | share |"
     assert lines[2:] == ["| launches | 1.500 | 75.0 % |", "| pauses | 0.495 | 24.8 % |"]
 
 
