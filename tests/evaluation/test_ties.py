@@ -44,8 +44,8 @@ def test_numbers_that_change_after_a_pick_are_those_of_before() -> None:
         numbers.scatter_(1, first[:, None], -torch.inf)
         second = numbers.argmax(dim=1)
     assert [pick.tied.tolist() for pick in watch.picks] == [[True, False], [False, False]]
-    assert picked(watch.picks, [first], [first], nominal=False) == {}
-    assert [*picked(watch.picks, [second], [second], nominal=False)] == [0]
+    assert picked(watch.picks, [first], [], [first], nominal=False) == {}
+    assert [*picked(watch.picks, [second], [], [second], nominal=False)] == [0]
 
 
 def test_what_is_made_of_picked_indices_is_known() -> None:
@@ -140,7 +140,10 @@ def test_of_numbers_that_bfloat16_makes_equal_any_is_right_and_no_other() -> Non
     assert call.nominal
     assert routed(call, lambda p: p.sort(descending=True, stable=True).indices[:, :2]) == ""
     assert routed(call, lambda p: 63 - p.flip(1).sort(descending=True, stable=True).indices[:, :2]) == ""
-    assert call.answers.picked[1].numbers is call.answers.tensors[-1], "which takes memory as well"
+    of = call.answers.picked[1]
+    assert of.rounded is not None
+    numbers = [one is of.numbers or one is of.rounded.numbers for one in call.answers.tensors]
+    assert sum(numbers) == 2, "which take memory as well"
     assert "elements differ" in routed(call, lambda p: p.topk(2).indices.flip(1))
     assert "elements differ" in routed(call, lambda p: p.argmax(dim=1, keepdim=True).expand(-1, 2))
     assert len(deck.skipped) < 8, "probabilities are asked for where rounding leaves open whose they are"
@@ -176,6 +179,51 @@ def test_of_nearly_equal_numbers_any_may_be_looked_up(forward: str) -> None:
         answers[kind][0] = torch.nan
         assert "not finite" in judged(source, call, [answers[kind]])
     assert caught > 8
+
+
+def test_of_probabilities_that_are_as_coarse_as_what_they_are_made_of_any_of_equals_is_right() -> None:
+    """They are float32, and as many of them equal as of the numbers in bfloat16 that they are made of."""
+    source = ROUTER.replace("self.gate(x), dim=-1)", "self.gate(x), dim=-1, dtype=torch.float32)")
+    calls = [call for call in deck_of(source).calls if call.nominal]
+    differing = 0
+    for call in calls:
+        values = call.values
+        logits = (values["x"].float() @ values["gate_weight"].float().T).bfloat16()
+        found = torch.softmax(logits.float(), dim=-1)
+        order = found.sort(dim=-1, descending=True, stable=True).indices[:, :2]
+        answers = [found.gather(1, order), order]
+        assert judged(source, call, answers) == ""
+        differing += int((order != call.answers.expected[1]).sum())
+        assert "elements differ" in judged(source, call, [answers[0], order.roll(1, dims=0)])
+    assert differing > 0
+
+
+GATING = ROUTER.replace(
+    "return torch.topk(torch.softmax(self.gate(x), dim=-1), 2, dim=-1)",
+    "scores = torch.softmax(self.gate(x), dim=-1)\n"
+    "        values, indices = torch.topk(scores, 4, dim=-1)\n"
+    "        return torch.zeros_like(scores).scatter(1, indices, values / values.sum(dim=-1, keepdim=True))",
+)
+
+
+@pytest.mark.parametrize("backwards", [False, True], ids=["the first", "the last"])
+def test_rows_may_hold_what_any_of_numbers_that_rounding_makes_equal_leads_to(backwards: bool) -> None:
+    differing = 0
+    for call in (call for call in deck_of(GATING).calls if call.nominal):
+        values = call.values
+        logits = (values["x"].float() @ values["gate_weight"].float().T).bfloat16()
+        scores = torch.softmax(logits.float(), dim=-1).bfloat16()
+        given = scores.flip(1) if backwards else scores
+        order = given.sort(dim=-1, descending=True, stable=True).indices[:, :4]
+        order = 63 - order if backwards else order
+        taken = scores.gather(1, order)
+        found = torch.zeros_like(scores).scatter(1, order, taken / taken.sum(dim=-1, keepdim=True))
+        assert judged(GATING, call, [found]) == ""
+        differing += int(((found != 0) != (call.answers.expected[0] != 0)).any(dim=-1).sum())
+        wrong = found.clone()
+        wrong[7] = wrong[7].roll(1)
+        assert "1 of 512 rows" in judged(GATING, call, [wrong])
+    assert differing > 8
 
 
 def test_indices_may_be_told_in_fewer_bits() -> None:

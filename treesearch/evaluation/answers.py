@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import chain
 from types import MappingProxyType
 
 import torch
@@ -94,7 +95,8 @@ class Answers:
     @property
     def tensors(self) -> tuple[torch.Tensor, ...]:
         """Those that are as large as outputs, or larger."""
-        return (*self.expected, *(one.numbers for one in self.picked.values()))
+        numbers = [(one.numbers, *([one.rounded.numbers] if one.rounded else ())) for one in self.picked.values()]
+        return (*self.expected, *chain.from_iterable(numbers))
 
 
 def compared(

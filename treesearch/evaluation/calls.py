@@ -199,7 +199,8 @@ class Drawer:
 
     def _solve(self, call: Call, inputs: list[Value], state: dict[str, torch.Tensor]) -> tuple[Answers, float]:
         """The answers, and the largest magnitude in them; infinity where one, or the reference's own, is not finite."""
-        eager = self._forward(state, call.model_seed, inputs)
+        with ties.TieWatch() as own:
+            eager = self._forward(state, call.model_seed, inputs)
         with ties.TieWatch() as watch, Origins() as origins:
             exact = self._exact(state, call.model_seed, inputs)
         expected = exact or _widened(eager)
@@ -208,7 +209,7 @@ class Drawer:
         self._picks = self._picks or bool(watch.picks) or not exact
         moved, fields = self._moved(call, inputs, state, eager, expected), list(map(origins.of, exact))
         answers = compared(eager, expected, moved, exact=bool(exact), fields=fields)
-        picked = ties.picked(watch.picks, exact, eager, nominal=call.nominal)
+        picked = ties.picked(watch.picks, exact, own.picks, eager, nominal=call.nominal)
         jumps = cache(partial(self._jumps, call))
         answers = replace(answers, picked=picked, unsaid=call.unsaid)
         return replace(answers, jumps=lambda place: jumps()[place]), largest
@@ -242,13 +243,19 @@ class Drawer:
         rounded = any(map(beyond, expected, own))
         rows = self._picks and not call.nominal
         ways = moves.by_rounding([*inputs, *state.values()], all_of_them=rounded) + moves.MORE * rows
-        needed = COPIES * 2 * len(ways) * sum(8 * output.numel() for output in own)
+        each = COPIES * sum(8 * output.numel() for output in own)
+        room = memory.available(self.reference.device) // max(1, each)
         floating = [place for place, output in enumerate(own) if output.is_floating_point()]
-        if not watch.found or needed > memory.available(self.reference.device):
+        if not watch.found or 2 * len(ways) > room:
             floating = []
         moved = self._moved_by(ways, floating, call, inputs, state)
+        otherwise = list[list[torch.Tensor]]()
+        if moved and self._picks and call.nominal:
+            again = partial(self._forward, state, call.model_seed, inputs)
+            otherwise += ties.rounded_otherwise(again, room - 2 * len(ways))
         found = dict[int, Jumps]()
         for place, others in moved.items():
+            others += [outputs[place] for outputs in otherwise]
             picked = rows and (not exact or picks.led_to(exact[place]))
             found[place] = between(expected[place], own[place], others, exact=bool(exact), rows=picked)
         return tuple(map(found.get, range(len(own))))

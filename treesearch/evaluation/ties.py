@@ -8,16 +8,18 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 ATEN = torch.ops.aten
 OWN_FACTOR = 4.0
 """As many times as far from the best as the reference's own picks others may be."""
+COARSE = torch.bfloat16, torch.float16
 STEPS = 2
 """By so many steps of a type with less than float32's precision numbers of it are not apart: each was rounded."""
 UNDERFLOW = torch.finfo(torch.float32).tiny
 """What is smaller may be nothing."""
-ORDERS = 4
+ORDERS, MANY_ORDERS = 4, 48
+"""In how many orders equals are picked from: to see whether anything depends on it, and what may come of each pick."""
 Answer = Callable[[], list[torch.Tensor]]
 """Has a reference answer."""
 
@@ -75,16 +77,21 @@ class Picked:
     """And by what share of the larger of the two: small numbers have an order as well."""
     promised: torch.Tensor | None = None
     """Where the reference promises the first of equals, and they are equal before anything was rounded."""
+    rounded: Pick | None = None
+    """The reference's own, of numbers as it rounds them: those that it makes equal are as good as each other."""
 
     def excuse(self, got: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
         """Which of a kernel's indices name a number as good as the one expected, none of them twice."""
         chosen, wanted = (self._along(index.long()) for index in (got, expected))
         length = self.numbers.shape[self.axis]
-        named = self._named(chosen.clamp(0, length - 1))
-        best = self._named(wanted)
+        within = chosen.clamp(0, length - 1)
+        named, best = self._named(within), self._named(wanted)
         larger = torch.maximum(named.abs(), best.abs())
         most = torch.minimum(self.share * larger, torch.full_like(larger, self.most))
         good = (named == best) | ((named - best).abs() <= most + self._step * larger + UNDERFLOW)
+        if self.rounded is not None:
+            own = self.rounded.numbers
+            good |= own.gather(self.axis, within) == own.gather(self.axis, self._along(self.rounded.indices))
         twice = (chosen.sort(self.axis).values.diff(dim=self.axis) == 0).any(self.axis, keepdim=True)
         excused = (good & (chosen >= 0) & (chosen < length) & ~twice).view(got.shape)
         return excused if self.promised is None else excused & ~self.promised.view(got.shape)
@@ -115,21 +122,34 @@ class Picked:
 
 
 def picked(
-    picks: Sequence[Pick], exact: Sequence[torch.Tensor], own: Sequence[torch.Tensor], *, nominal: bool
+    picks: Sequence[Pick],
+    exact: Sequence[torch.Tensor],
+    own_picks: Sequence[Pick],
+    own: Sequence[torch.Tensor],
+    *,
+    nominal: bool,
 ) -> dict[int, Picked]:
     """By their places, outputs that are what was picked on the way to `exact`, the float64 answers.
 
     As far as the reference's own answers, `own`, are from the best, a few times, others may be. Of equals any will do,
-    but where an operator promises the first, of a `nominal` call's that nothing but the inputs makes equal.
+    also of those that its own rounding makes equal, but where an operator promises the first, of a `nominal` call's
+    that nothing but the inputs makes equal.
     """
     found = dict[int, Picked]()
     for place, output in enumerate(exact):
-        for pick in picks if not output.is_floating_point() else ():
-            if pick.stands and torch.equal(output.long(), pick.indices):
-                strict = nominal and pick.first and pick.numbers.dtype is torch.float64
-                of = Picked(pick.numbers, pick.axis, 0.0, 0.0, pick.tied if strict else None)
-                found[place] = of.allowing(own[place], output)
+        pick = None if output.is_floating_point() else _that_gave(output, picks)
+        if pick is not None:
+            strict = nominal and pick.first and pick.numbers.dtype is torch.float64
+            rounded = _that_gave(own[place], own_picks)
+            of = Picked(pick.numbers, pick.axis, 0.0, 0.0, pick.tied if strict else None, rounded)
+            found[place] = of.allowing(own[place], output)
     return found
+
+
+def _that_gave(output: torch.Tensor, picks: Sequence[Pick]) -> Pick | None:
+    """The last that an output of indices is the result of."""
+    fitting = (pick for pick in reversed(picks) if pick.stands and torch.equal(output.long(), pick.indices))
+    return next(fitting, None)
 
 
 class TieWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -170,6 +190,15 @@ def others(answer: Answer) -> Iterator[list[torch.Tensor]]:
         yield found
 
 
+def rounded_otherwise(answer: Answer, most: int) -> Iterator[list[torch.Tensor]]:
+    """What is answered where numbers of less than float32's precision are a step off, and others of equals picked; many
+    times, though no more than `most`."""
+    for seed in range(min(most, MANY_ORDERS)):
+        with OtherRoundings(seed):
+            found = answer()
+        yield found
+
+
 class OtherPicks(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Has these operators take others of equal numbers than they do, by picking from numbers in another order."""
 
@@ -187,6 +216,25 @@ class OtherPicks(TorchDispatchMode):  # type: ignore[no-untyped-call]
         order = torch.randperm(numbers.shape[axis or 0], generator=self._generator).to(x.device)
         found = func(numbers.index_select(axis or 0, order), *rest, **named)
         return (found[0], order[found[1]]) if isinstance(found, tuple) else order[found]
+
+
+class OtherRoundings(OtherPicks):  # type: ignore[no-untyped-call]
+    """Has these operators do so that do not promise the first, and all others round what they give to a type with less
+    than float32's precision a step up or down, by lot."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in _PICKS and func not in _FIRST:
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        result = func(*args, **(kwargs or {}))
+        keeps = func in _PICKS or func.is_view or func._schema.is_mutable
+        return result if keeps else tree_map_only(torch.Tensor, self._a_step_off, result)
+
+    def _a_step_off(self, tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.dtype not in COARSE:
+            return tensor
+        steps = torch.randint(-1, 2, tensor.shape, generator=self._generator, dtype=torch.int16).to(tensor.device)
+        moved = (tensor.view(torch.int16) + steps).view(tensor.dtype)
+        return torch.where(tensor.isfinite() & (tensor != 0), moved, tensor)
 
 
 def _axis(func: Any, others: list[Any], named: dict[str, Any]) -> int | None:
@@ -222,7 +270,7 @@ _PICKS: dict[Any, Callable[..., torch.Tensor]] = {
     ATEN.sort.default: _sorted,
 }
 """A stable sort leaves nothing open."""
-_FIRST = {ATEN.argmax.default, ATEN.max.dim, ATEN.argmin.default, ATEN.min.dim}
+_FIRST = frozenset({ATEN.argmax.default, ATEN.max.dim, ATEN.argmin.default, ATEN.min.dim})
 """As torch's documentation says of them; of `topk` and `sort` it does not."""
 _AXES: dict[Any, tuple[int, int]] = {ATEN.topk.default: (1, -1), ATEN.sort.default: (0, -1)}
 """Where among the arguments behind the first an operator's axis is, and which it is where none is given."""
