@@ -48,6 +48,16 @@ def test_numbers_that_change_after_a_pick_are_those_of_before() -> None:
     assert [*picked(watch.picks, [second], [], [second], nominal=False)] == [0]
 
 
+def test_only_numbers_of_the_same_shape_are_compared_with_the_references_own() -> None:
+    """A forward may do something else in float64."""
+    with TieWatch() as watch:
+        indices = ROWS.argmax(dim=1)
+    with TieWatch() as own:
+        same = ROWS[:, :3].argmax(dim=1)
+    assert picked(watch.picks, [indices], watch.picks, [indices], nominal=True)[0].rounded is not None
+    assert picked(watch.picks, [indices], own.picks, [same], nominal=True)[0].rounded is None
+
+
 def test_what_is_made_of_picked_indices_is_known() -> None:
     with TieWatch() as watch:
         values, indices = ROWS.topk(2, dim=1)

@@ -45,6 +45,10 @@ class Pick:
         """Whether the numbers are what they were."""
         return self.numbers._version == self.version
 
+    def alike(self, other: Pick) -> bool:
+        """Whether as many numbers were picked from, along the same axis."""
+        return self.numbers.shape == other.numbers.shape and self.axis == other.axis
+
 
 def met(answer: Answer) -> list[torch.Tensor]:
     """Where it picks among equal numbers (`Pick.tied`)."""
@@ -140,7 +144,7 @@ def picked(
         pick = None if output.is_floating_point() else _that_gave(output, picks)
         if pick is not None:
             strict = nominal and pick.first and pick.numbers.dtype is torch.float64
-            rounded = _that_gave(own[place], own_picks)
+            rounded = _that_gave(own[place], [one for one in own_picks if one.alike(pick)])
             of = Picked(pick.numbers, pick.axis, 0.0, 0.0, pick.tied if strict else None, rounded)
             found[place] = of.allowing(own[place], output)
     return found
