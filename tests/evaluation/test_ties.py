@@ -233,6 +233,8 @@ def test_rows_may_hold_what_any_of_numbers_that_rounding_makes_equal_leads_to(ba
         wrong = found.clone()
         wrong[7] = wrong[7].roll(1)
         assert "1 of 512 rows" in judged(GATING, call, [wrong])
+        louder = (1.012 * found.float()).bfloat16()
+        assert "rows beyond" in judged(GATING, call, [louder]), "as far off as roundings add up to"
     assert differing > 8
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from treesearch.errors import ProblemError
 from treesearch.evaluation import moves, oracle, ties
 from treesearch.evaluation.answers import Answers, compared, magnitude
-from treesearch.evaluation.jumps import Jumps, JumpWatch, Origins, between, beyond
+from treesearch.evaluation.jumps import Jumps, JumpWatch, Origins, between, beyond, flipped
 from treesearch.evaluation.stress import (
     ALIGNED,
     AMBIGUOUS,
@@ -255,7 +255,7 @@ class Drawer:
             otherwise += ties.rounded_otherwise(again, room - 2 * len(ways))
         found = dict[int, Jumps]()
         for place, others in moved.items():
-            others += [outputs[place] for outputs in otherwise]
+            others += [flipped(outputs[place], expected[place]) for outputs in otherwise]
             picked = rows and (not exact or picks.led_to(exact[place]))
             found[place] = between(expected[place], own[place], others, exact=bool(exact), rows=picked)
         return tuple(map(found.get, range(len(own))))

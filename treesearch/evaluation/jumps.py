@@ -18,6 +18,8 @@ AT_LEAST = 64
 """So many of an output's may be in any case."""
 APART = 2.0**-10
 """By what share of the larger one two answers differ, at the least, where one is beyond a jump."""
+ROUNDED = 2.0**-5
+"""The same of answers whose half-precision steps are a step off: some of them add up to per cents, and are no jump."""
 JUMPING = frozenset(
     "round floor ceil trunc fix frac sign sgn signbit heaviside floor_divide remainder fmod threshold hardshrink lt le "
     "gt ge eq ne isclose argmax argmin argsort max min topk sort kthvalue median mode bucketize searchsorted nonzero "
@@ -74,8 +76,13 @@ def between(
     return Jumps(places, flat[:, places], most, rows)
 
 
-def _apart(expected: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    return (other - expected).abs() > APART * torch.maximum(other.abs(), expected.abs())
+def flipped(other: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """An answer where it is beyond a jump, and what is expected where it is merely rounded otherwise."""
+    return torch.where(_apart(expected, other.double(), ROUNDED), other.double(), expected)
+
+
+def _apart(expected: torch.Tensor, other: torch.Tensor, share: float = APART) -> torch.Tensor:
+    return (other - expected).abs() > share * torch.maximum(other.abs(), expected.abs())
 
 
 class Origins(TorchDispatchMode):  # type: ignore[no-untyped-call]
